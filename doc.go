@@ -1,0 +1,2 @@
+// Package retryafter turns Retry-After into a wait.
+package retryafter

@@ -1,0 +1,3 @@
+module example.com/retryafter
+
+go 1.25.0

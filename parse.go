@@ -1,0 +1,172 @@
+package retryafter
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// horizon is the longest wait that is believed: 50 years of 365.25 days, where
+// RFC 9110 §5.6.7 draws the line for a two-digit year. All sums of this package
+// are of a few terms below it, so none of them comes near the 292 years at which
+// a time.Duration wraps.
+const horizon = 438_300 * time.Hour
+
+// ParseRetryAfter reads one Retry-After field value, RFC 9110 §10.2.3:
+//
+//	Retry-After = HTTP-date / delay-seconds
+//
+// Blanks (SP and HTAB) around the value are not part of it, RFC 9110 §5.5. Digits
+// are looked at first, so "2000" is 33 minutes and not a year. Of HTTP-date all
+// three forms are read, case-sensitively, with the calendar checked. No clock is
+// read: what the date means for a wait is told by [Plan].
+//
+// The error is a *[FieldError] of field Retry-After that holds the value as it
+// was given. Its Err is one of ErrEmpty, ErrMultipleValues, ErrDelaySyntax,
+// ErrTooFarAhead (a delay of more than 50 years), ErrDateSyntax, ErrDateName,
+// ErrNoSuchDay, ErrTimeOfDay, ErrNonGMTZone or ErrDayNameMismatch; of several
+// faults in one value, any may be the one reported. Nothing is ever clamped or
+// guessed, and the Instruction beside an error is zero.
+//
+// It is safe for concurrent use, and allocates nothing but its error.
+func ParseRetryAfter(value string) (Instruction, error) {
+	in, err := parseInstruction(trimBlanks(value))
+	if err != nil {
+		return Instruction{}, &FieldError{Field: "Retry-After", Value: value, Err: err}
+	}
+	return in, nil
+}
+
+func parseInstruction(s string) (Instruction, error) {
+	if s == "" {
+		return Instruction{}, ErrEmpty
+	}
+	if c := s[0]; digit(c) >= 0 || c == '+' || c == '-' || c == '.' { // 120
+		delay, err := parseDelaySeconds(s)
+		if err == ErrDelaySyntax && strings.Contains(s, ":") {
+			err = ErrDateSyntax // 04 Aug 2026 12:00:30 GMT, or ISO 8601
+		}
+		return Instruction{Source: DelaySeconds, Delay: delay}, listFault(s, err)
+	}
+	date, err := parseHTTPDate(s) // Sun, 06 Nov 1994 08:49:37 GMT
+	return Instruction{Source: HTTPDate, Date: date}, listFault(s, err)
+}
+
+// parseDelaySeconds reads delay-seconds = 1*DIGIT. The Age field, RFC 9111 §5.1,
+// has the same grammar and the same bound.
+func parseDelaySeconds(s string) (time.Duration, error) {
+	const most = int64(horizon / time.Second)
+	if s == "" {
+		return 0, ErrDelaySyntax
+	}
+	n := int64(0)
+	for i := range len(s) {
+		d := digit(s[i])
+		if d < 0 {
+			return 0, ErrDelaySyntax
+		}
+		if n <= most { // past it n only has to stay there, and not to wrap
+			n = 10*n + int64(d)
+		}
+	}
+	if n > most {
+		return 0, ErrTooFarAhead
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// parseDate reads the value of a Date field, RFC 9110 §6.6.1, as strictly as
+// Retry-After. Its errors are bare: with delay-seconds nobody asks for them.
+func parseDate(value string) (time.Time, error) {
+	s := trimBlanks(value)
+	if s == "" {
+		return time.Time{}, ErrEmpty
+	}
+	date, err := parseHTTPDate(s)
+	return date, listFault(s, err)
+}
+
+// listFault replaces the fault found in a value by ErrMultipleValues where the
+// reason is that the value is a list, RFC 9110 §5.6.1: has a comma other than
+// the one after a day name. An accepted value is never a list.
+func listFault(s string, err error) error {
+	if err == nil {
+		return nil
+	}
+	comma := strings.IndexByte(s, ',')
+	if comma < 0 {
+		return err
+	}
+	afterName := comma > 0 && leadingLetters(s) == comma
+	if !afterName || strings.Contains(s[comma+1:], ",") {
+		return ErrMultipleValues
+	}
+	return err
+}
+
+// trimBlanks removes the optional white space around a field value, RFC 9110
+// §5.5: SP and HTAB, and no other byte.
+func trimBlanks(s string) string {
+	for s != "" && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	for s != "" && (s[len(s)-1] == ' ' || s[len(s)-1] == '\t') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// An Instruction is one Retry-After field value, understood: either of the two
+// forms of RFC 9110 §10.2.3. It is comparable. The zero Instruction is none.
+type Instruction struct {
+	Source Source        // the form: DelaySeconds or HTTPDate
+	Delay  time.Duration // delay-seconds: a whole number of seconds, 0 to 50 years
+	Date   time.Time     // HTTP-date: UTC, whole seconds, by the server's clock
+}
+
+// String returns the canonical field value: the delay in seconds, or the date as
+// IMF-fixdate. [ParseRetryAfter] reads it back to the same Instruction. In an
+// Instruction made by hand, part of a second is rounded up, for a client must
+// not be told to come early; the Date may have any location, and a Delay below
+// zero is 0. The zero Instruction gives the empty string.
+func (in Instruction) String() string {
+	switch in.Source {
+	case DelaySeconds:
+		seconds := in.Delay / time.Second
+		if in.Delay%time.Second > 0 {
+			seconds++
+		}
+		return strconv.FormatInt(int64(max(seconds, 0)), 10)
+	case HTTPDate:
+		date := in.Date.UTC()
+		if date.Nanosecond() > 0 {
+			date = date.Truncate(time.Second).Add(time.Second)
+		}
+		return date.Format(http.TimeFormat)
+	}
+	return ""
+}
+
+// A Source is the form in which a server gave its instruction. The zero Source
+// is no instruction.
+type Source uint8
+
+// The two forms of Retry-After, RFC 9110 §10.2.3.
+const (
+	DelaySeconds Source = iota + 1 // a number of seconds, as in "120"
+	HTTPDate                       // an instant, as in "Fri, 31 Dec 1999 23:59:59 GMT"
+)
+
+// String returns "delay-seconds" or "http-date", and "none" for the zero Source.
+func (s Source) String() string {
+	switch s {
+	case 0:
+		return "none"
+	case DelaySeconds:
+		return "delay-seconds"
+	case HTTPDate:
+		return "http-date"
+	}
+	return "Source(" + strconv.Itoa(int(s)) + ")"
+}

@@ -1,0 +1,391 @@
+package retryafter
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options is what a caller knows beside the header. The zero Options is right for
+// most; fill it anew for each response.
+type Options struct {
+	// Attempt is the number of this try, from 0 or 1 as the caller counts. It is
+	// used with Jitter.Key alone, to give the client another place each round.
+	Attempt int
+
+	// Jitter spreads the clients above the floor. Zero: a random place in a
+	// window of a quarter of the wait.
+	Jitter Jitter
+
+	// RequestSentAt and ResponseReceivedAt are when the request had been written
+	// and when the first byte of the response came, both from time.Now: not
+	// rounded, not in another location, for both keep the monotonic reading.
+	// Either both are given or neither. The time between them then counts as age
+	// of the response, as in RFC 9111 §4.2.3, which over-estimates it: the floor
+	// is early by the time that the request took to arrive and be thought about.
+	// So give them only where the way back is slow, and taken around this one
+	// exchange, not around the whole of a Do that dials and redirects.
+	//
+	// Both zero: the round trip counts as no time, and the response as received
+	// when Plan is called, which is never early.
+	RequestSentAt      time.Time
+	ResponseReceivedAt time.Time
+
+	// Age, if not nil, is the age of the response, in place of the Age field and
+	// the round trip: 0 to 50 years. Give one where the caches on the way are not
+	// trusted. A pointer to zero counts delay-seconds from the receipt of the
+	// response, to the letter of RFC 9110 §10.2.3.
+	Age *time.Duration
+
+	// MinWait is the caller's own backoff: less than this plus jitter is never
+	// planned. 0 to 50 years; 0: the floor of the server alone.
+	MinWait time.Duration
+
+	// MaxWait is the longest wait that the caller takes, jitter included. The
+	// window is cut to end there, but never to less than 250ms, or Jitter.Spread
+	// where that is less, and the floor is never cut: what does not fit is
+	// ErrExceedsMaxWait. 0: no limit.
+	MaxWait time.Duration
+
+	// OnMissingDate tells what to do about an HTTP-date in Retry-After where the
+	// response has no Date. Zero: RefuseMissingDate.
+	OnMissingDate MissingDate
+}
+
+// A MissingDate is an answer to an HTTP-date in Retry-After without a Date field
+// to count it from.
+type MissingDate uint8
+
+const (
+	// RefuseMissingDate, the zero value, has Plan return ErrMissingDate.
+	RefuseMissingDate MissingDate = iota
+
+	// TrustClientClock has Plan count from the wall clock of this client, and so
+	// takes its error into the floor: a client forty seconds fast comes forty
+	// seconds early.
+	TrustClientClock
+)
+
+// A RetryPlan is a wait and the account of it. It is a comparable value; the zero
+// RetryPlan is no plan. All durations but Instructed and Skew are at least 0.
+type RetryPlan struct {
+	Wait   time.Duration // what to wait, from the moment the response arrived
+	Floor  time.Duration // the server's minimum: never retry before this
+	Jitter time.Duration // added on top, never subtracted
+	Spread time.Duration // width of the window that Jitter was drawn from
+
+	Source     Source        // the form of the instruction; zero: there was none
+	Instructed time.Duration // what the server asked for, before Age was taken off
+	Age        time.Duration // what was taken off, since the response is that old
+
+	Skew      time.Duration // client clock minus server clock, good to about a second; used by nothing
+	SkewKnown bool          // false: no usable Date to compare with
+
+	ClampedToZero      bool // Instructed less Age was below zero, and Floor is zero
+	TrustedClientClock bool // the floor was counted from the client's clock
+
+	Deadline Deadline // the end of Wait on the monotonic clock
+}
+
+// Plan turns the header of a 429 or 503, or of any other response that has a
+// Retry-After, into a wait.
+//
+// The floor is computed in the frame of the server: a delay-seconds as it stands,
+// an HTTP-date less the Date of the same response, and either less the age of
+// that response, RFC 9111 §4.2.3. The clock of this client is not part of it, so
+// however wrong that is, the floor is not. Jitter is added above the floor, or
+// above Options.MinWait where that is longer:
+//
+//	Floor = max(0, Instructed - Age)
+//	Wait  = max(Floor, MinWait) + Jitter
+//
+// Names of fields are looked up as [http.Header] keeps them; in a map made by
+// hand, without a canonical Retry-After, without regard to case. A malformed Age
+// is ignored (RFC 9111 §5.1), which makes the wait longer and never shorter, and
+// so is with delay-seconds a malformed Date. Header and options are not kept.
+//
+// The errors, in this order:
+//
+//   - [ErrInvalidOptions], wrapped in a message that says which;
+//   - [ErrNoRetryAfter], bare, with a plan of MinWait plus jitter if MinWait is
+//     set;
+//   - a *[FieldError] of field Retry-After: whatever [ParseRetryAfter] refuses,
+//     [ErrMultipleValues] also for several field lines, [ErrMissingDate],
+//     [ErrBeforeDate] for a date more than a second before Date, [ErrTooFarAhead]
+//     for one more than 50 years after it;
+//   - a *[FieldError] of field Date, with an HTTP-date only: Date is malformed or
+//     there are several;
+//   - [ErrExceedsMaxWait], in place of ErrNoRetryAfter as well, with the whole
+//     plan of the uncut window.
+//
+// With every other error the plan is zero. After ErrNoRetryAfter a caller goes on
+// by its own backoff; after any other it stops, for there was an instruction and
+// to go on may be too early.
+//
+// Plan is safe for concurrent use if Options.Jitter.Rand is.
+func Plan(header http.Header, opts Options) (RetryPlan, error) {
+	return systemClock().plan(header, &opts)
+}
+
+func (c clock) plan(header http.Header, opts *Options) (RetryPlan, error) {
+	now := c.now()
+	if err := opts.check(now.wall); err != nil {
+		return RetryPlan{}, err
+	}
+	receipt, roundTrip := now, time.Duration(0)
+	if !opts.ResponseReceivedAt.IsZero() {
+		receipt = now.at(opts.ResponseReceivedAt)
+		roundTrip = opts.ResponseReceivedAt.Sub(opts.RequestSentAt)
+	}
+	f := fieldLines(header)
+	date, dateErr := f.parseDate()
+	responseAge := f.parseAge() + roundTrip
+
+	var p RetryPlan
+	in, verdict := f.parseRetryAfter()
+	switch {
+	case verdict == ErrNoRetryAfter && opts.MinWait > 0:
+		// The plan is of MinWait alone, and goes with the error.
+	case verdict != nil:
+		return RetryPlan{}, verdict
+	default:
+		from, age := date, responseAge
+		if opts.Age != nil {
+			age = *opts.Age
+		}
+		if in.Source == HTTPDate && dateErr != nil {
+			if dateErr != ErrMissingDate {
+				return RetryPlan{}, fieldError("Date", f.date, dateErr)
+			}
+			if opts.OnMissingDate != TrustClientClock {
+				return RetryPlan{}, fieldError("Retry-After", f.retryAfter, dateErr)
+			}
+			// By the client's clock at receipt the age has gone by already.
+			from, age, p.TrustedClientClock = receipt.wall, 0, true
+		}
+		if err := p.setFloor(in, from, age); err != nil {
+			err := fieldError("Retry-After", f.retryAfter, err)
+			err.date = strings.Join(f.date, "") // one line, or none
+			return RetryPlan{}, err
+		}
+	}
+
+	base := max(p.Floor, opts.MinWait)
+	spread, tooLong := opts.Jitter.window(base, opts.MaxWait)
+	jitter, err := opts.Jitter.draw(opts.Attempt, spread)
+	if err != nil {
+		return RetryPlan{}, err
+	}
+	p.Spread, p.Jitter, p.Wait = spread, jitter, base+jitter
+	p.Deadline = Deadline{mono: receipt.mono + p.Wait, set: true}
+
+	// Only now, so that nothing above can read it.
+	if dateErr == nil {
+		p.Skew, p.SkewKnown = receipt.wall.Sub(date.Add(responseAge)), true
+	}
+	if tooLong != nil {
+		return p, tooLong
+	}
+	return p, verdict
+}
+
+// setFloor computes the floor, RFC 9110 §10.2.3 and RFC 9111 §4.2.3. It is given
+// durations and server instants only: from is the Date of the response, and no
+// clock of this client is in scope, unless the caller said TrustClientClock.
+func (p *RetryPlan) setFloor(in Instruction, from time.Time, age time.Duration) error {
+	instructed := in.Delay
+	if in.Source == HTTPDate {
+		instructed = in.Date.Sub(from) // saturates
+	}
+	if instructed > horizon {
+		return ErrTooFarAhead
+	}
+	// Date and Retry-After may be rounded to their seconds in different ways,
+	// so one second of disorder is none.
+	if instructed < -time.Second && !p.TrustedClientClock {
+		return ErrBeforeDate
+	}
+	p.Source, p.Instructed, p.Age = in.Source, instructed, age
+	p.Floor = max(instructed, age) - age // max(0, instructed-age), which could wrap
+	p.ClampedToZero = instructed < age
+	return nil
+}
+
+// check refuses what cannot be meant. Everything that a duration is added to
+// later is bounded here, so that no sum wraps into an immediate retry.
+func (o *Options) check(now time.Time) error {
+	sent, received := o.RequestSentAt, o.ResponseReceivedAt
+	switch {
+	case o.Attempt < 0:
+		return invalid("Attempt is %d, below zero", o.Attempt)
+	case o.Jitter.Key != "" && o.Jitter.Rand != nil:
+		return invalid("Jitter has both Key and Rand")
+	case o.Jitter.Spread < 0 || o.Jitter.Spread > horizon:
+		return invalid("Jitter.Spread is %v, not 0 to 50 years", o.Jitter.Spread)
+	case o.Age != nil && (*o.Age < 0 || *o.Age > horizon):
+		return invalid("Age is %v, not 0 to 50 years", *o.Age)
+	case o.MinWait < 0 || o.MinWait > horizon:
+		return invalid("MinWait is %v, not 0 to 50 years", o.MinWait)
+	case o.MaxWait < 0:
+		return invalid("MaxWait is %v, below zero", o.MaxWait)
+	case o.OnMissingDate > TrustClientClock:
+		return invalid("OnMissingDate is %d, which is no MissingDate", o.OnMissingDate)
+	case sent.IsZero() && received.IsZero():
+		return nil
+	case sent.IsZero():
+		return invalid("ResponseReceivedAt is given without RequestSentAt")
+	case received.IsZero():
+		return invalid("RequestSentAt is given without ResponseReceivedAt")
+	case isMonotonic(now) && !(isMonotonic(sent) && isMonotonic(received)):
+		return invalid("RequestSentAt or ResponseReceivedAt has no monotonic reading: " +
+			"take both from time.Now, as they are")
+	case received.Sub(sent) < 0:
+		return invalid("RequestSentAt is %v after ResponseReceivedAt", sent.Sub(received))
+	case received.Sub(sent) > horizon:
+		return invalid("ResponseReceivedAt is %v after RequestSentAt, more than 50 years", received.Sub(sent))
+	case now.Sub(received).Abs() > horizon:
+		return invalid("ResponseReceivedAt is %v ago, more than 50 years from now", now.Sub(received))
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrInvalidOptions}, args...)...)
+}
+
+// isMonotonic reports whether a time has a monotonic reading, which Round strips.
+func isMonotonic(t time.Time) bool { return t != t.Round(0) }
+
+// fields are the field lines that a plan is made of.
+type fields struct{ retryAfter, date, age []string }
+
+// fieldLines takes the three fields from a header. Where Retry-After is under
+// its canonical name, so are the others, for that is how net/http keeps them all.
+func fieldLines(header http.Header) fields {
+	if lines := header["Retry-After"]; len(lines) > 0 {
+		return fields{lines, header["Date"], header["Age"]}
+	}
+	return fields{foldedLines(header, "Retry-After"), foldedLines(header, "Date"), foldedLines(header, "Age")}
+}
+
+// foldedLines returns the lines under all spellings of a name. Those of several
+// spellings are sorted, since a map has no order and a plan must have one.
+func foldedLines(header http.Header, name string) []string {
+	var lines []string
+	for key, more := range header {
+		switch {
+		case len(more) == 0 || !strings.EqualFold(key, name):
+		case lines == nil:
+			lines = more
+		default:
+			lines = slices.Concat(lines, more)
+			slices.Sort(lines)
+		}
+	}
+	return lines
+}
+
+func (f *fields) parseRetryAfter() (Instruction, error) {
+	switch len(f.retryAfter) {
+	case 0:
+		return Instruction{}, ErrNoRetryAfter
+	case 1:
+		return ParseRetryAfter(f.retryAfter[0])
+	}
+	return Instruction{}, fieldError("Retry-After", f.retryAfter, ErrMultipleValues)
+}
+
+func (f *fields) parseDate() (time.Time, error) {
+	switch len(f.date) {
+	case 0:
+		return time.Time{}, ErrMissingDate
+	case 1:
+		return parseDate(f.date[0])
+	}
+	return time.Time{}, ErrMultipleValues
+}
+
+// parseAge returns the value of Age, RFC 9111 §5.1: of a list the first member,
+// and nothing of a value that is invalid.
+func (f *fields) parseAge() time.Duration {
+	if len(f.age) == 0 {
+		return 0
+	}
+	first, _, _ := strings.Cut(f.age[0], ",")
+	age, err := parseDelaySeconds(trimBlanks(first))
+	if err != nil {
+		return 0
+	}
+	return age
+}
+
+func fieldError(field string, lines []string, err error) *FieldError {
+	return &FieldError{Field: field, Value: strings.Join(lines, ", "), Err: err}
+}
+
+// String returns the account of the plan in one line, such as
+//
+//	wait 12.5s = floor 10s (http-date 30s - age 20s) + jitter 2.5s of 2.5s; client clock 40s ahead
+func (p RetryPlan) String() string {
+	if p.Deadline.IsZero() {
+		return "no plan"
+	}
+	base := fmt.Sprintf("floor %v", p.Floor)
+	if minWait := p.Wait - p.Jitter; minWait > p.Floor {
+		base = fmt.Sprintf("MinWait %v over floor %v", minWait, p.Floor)
+	}
+	return fmt.Sprintf("wait %v = %s (%s) + jitter %v of %v; %s",
+		p.Wait, base, p.instruction(), p.Jitter, p.Spread, p.clocks())
+}
+
+// instruction says where the floor comes from.
+func (p *RetryPlan) instruction() string {
+	switch {
+	case p.Source == 0:
+		return "no Retry-After"
+	case p.ClampedToZero:
+		return fmt.Sprintf("%v %v - age %v, clamped to zero", p.Source, p.Instructed, p.Age)
+	case p.Age > 0:
+		return fmt.Sprintf("%v %v - age %v", p.Source, p.Instructed, p.Age)
+	}
+	return fmt.Sprintf("%v %v", p.Source, p.Instructed)
+}
+
+// clocks says what is known of this client's clock.
+func (p *RetryPlan) clocks() string {
+	skew := p.Skew.Round(time.Second)
+	switch {
+	case p.TrustedClientClock:
+		return "counted from the client clock, without a Date"
+	case !p.SkewKnown:
+		return "client clock unknown, without a usable Date"
+	case skew > 0:
+		return fmt.Sprintf("client clock %v ahead", skew)
+	case skew < 0:
+		return fmt.Sprintf("client clock %v behind", -skew)
+	}
+	return "client clock right to a second"
+}
+
+// LogValue returns a group of all that the plan tells, under the names of its
+// fields in snake case: durations as durations, and the deadline as the wall
+// time estimated at this moment.
+func (p RetryPlan) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Duration("wait", p.Wait),
+		slog.Duration("floor", p.Floor),
+		slog.Duration("jitter", p.Jitter),
+		slog.Duration("spread", p.Spread),
+		slog.String("source", p.Source.String()),
+		slog.Duration("instructed", p.Instructed),
+		slog.Duration("age", p.Age),
+		slog.Duration("skew", p.Skew),
+		slog.Bool("skew_known", p.SkewKnown),
+		slog.Bool("clamped_to_zero", p.ClampedToZero),
+		slog.Bool("trusted_client_clock", p.TrustedClientClock),
+		slog.Time("deadline", p.Deadline.EstimatedWall()),
+	)
+}
