@@ -26,92 +26,62 @@ func parseHTTPDate(s string) (time.Time, error) {
 
 func parseIMFFixdate(s string) (time.Time, error) {
 	const form = "Sun, 06 Nov 1994 08:49:37"
-	if len(s) < len(form) || s[4] != ' ' || s[7] != ' ' || s[11] != ' ' || s[16] != ' ' || s[19] != ':' || s[22] != ':' {
+	if len(s) < len(form) || s[4] != ' ' || s[7] != ' ' || s[11] != ' ' || s[16] != ' ' {
 		return time.Time{}, ErrDateSyntax
 	}
-	d := httpDate{
-		dayName: s[0:3],               // Sun
-		day:     twoDigits(s[5:7]),    // 06
-		month:   s[8:11],              // Nov
-		year:    fourDigits(s[12:16]), // 1994
-		hour:    twoDigits(s[17:19]),  // 08
-		minute:  twoDigits(s[20:22]),  // 49
-		second:  twoDigits(s[23:25]),  // 37
-		zone:    s[25:],
+	if zone := s[25:]; zone != gmt {
+		return time.Time{}, zoneFault(zone)
 	}
-	return d.time()
+	dayName := s[0:3]                                         // Sun
+	day := twoDigits(s[5:7])                                  // 06
+	month := s[8:11]                                          // Nov
+	century, year := twoDigits(s[12:14]), twoDigits(s[14:16]) // 19, 94
+	timeOfDay := s[17:25]                                     // 08:49:37
+	return utc(dayName, day, month, 100*century+year, timeOfDay)
 }
 
 func parseAsctime(s string) (time.Time, error) {
 	const form = "Sun Nov  6 08:49:37 1994"
-	if len(s) != len(form) || s[7] != ' ' || s[10] != ' ' || s[13] != ':' || s[16] != ':' || s[19] != ' ' {
+	if len(s) != len(form) || s[7] != ' ' || s[10] != ' ' || s[19] != ' ' {
 		return time.Time{}, ErrDateSyntax
 	}
-	d := httpDate{
-		dayName: s[0:3],               // Sun
-		month:   s[4:7],               // Nov
-		day:     twoDigits(s[8:10]),   // 06, rarely
-		hour:    twoDigits(s[11:13]),  // 08
-		minute:  twoDigits(s[14:16]),  // 49
-		second:  twoDigits(s[17:19]),  // 37
-		year:    fourDigits(s[20:24]), // 1994
-		zone:    gmt,                  // meant, never written
-	}
+	dayName := s[0:3]                                         // Sun
+	month := s[4:7]                                           // Nov
+	day := twoDigits(s[8:10])                                 // 06
+	timeOfDay := s[11:19]                                     // 08:49:37
+	century, year := twoDigits(s[20:22]), twoDigits(s[22:24]) // 19, 94
 	if s[8] == ' ' {
-		d.day = digit(s[9]) // 6, after the blank
+		day = digit(s[9]) // 6
 	}
-	return d.time()
+	return utc(dayName, day, month, 100*century+year, timeOfDay)
 }
 
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
 	dayName, _, _ := strings.Cut(s, ",")
 	s = s[len(dayName):]
-	if len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' || s[14] != ':' || s[17] != ':' {
+	if len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
 		return time.Time{}, ErrDateSyntax
 	}
-	if !isLongDayName(dayName) {
-		return time.Time{}, nameFault(dayName)
+	if zone := s[20:]; zone != gmt {
+		return time.Time{}, zoneFault(zone)
 	}
-	d := httpDate{
-		dayName: dayName[:3],         // Sun, of Sunday
-		day:     twoDigits(s[2:4]),   // 06
-		month:   s[5:8],              // Nov
-		year:    twoDigits(s[9:11]),  // 94
-		hour:    twoDigits(s[12:14]), // 08
-		minute:  twoDigits(s[15:17]), // 49
-		second:  twoDigits(s[18:20]), // 37
-		zone:    s[20:],
-	}
-	if d.year < 0 {
-		return time.Time{}, ErrDateSyntax
-	}
+	day := twoDigits(s[2:4])   // 06
+	month := s[5:8]            // Nov
+	year := twoDigits(s[9:11]) // 94
+	timeOfDay := s[12:20]      // 08:49:37
 	// RFC 9110 reads the two digits by the recipient's clock, which is the very
 	// thing not to rely on. The day name tells as much: 100 years are 5 or 6 days
 	// more than whole weeks, so no date has the same day name in both centuries.
-	d.year += 2000
-	t, err := d.time()
+	t, err := utc(dayName, day, month, 2000+year, timeOfDay)
 	if err != nil {
-		d.year -= 100
-		if t, err := d.time(); err == nil {
+		if t, err := utc(dayName, day, month, 1900+year, timeOfDay); err == nil {
 			return t, nil
 		}
 	}
 	// Every day of 19yy is one of 20yy as well, since 2000 was a leap year and
 	// 1900 was not. So the fault found in 20yy is the one to report.
 	return t, err
-}
-
-// httpDate is an HTTP-date taken apart by its shape, its values still unchecked.
-type httpDate struct {
-	dayName string // three bytes
-	month   string // three bytes
-	year    int    // these five: negative where a byte is not a digit
-	day     int
-	hour    int
-	minute  int
-	second  int
-	zone    string // what follows the time of day, blank included
 }
 
 const (
@@ -122,35 +92,37 @@ const (
 	lastUnix = 253402300799
 )
 
-// time checks the values against the calendar and returns the instant, in UTC.
-func (d *httpDate) time() (time.Time, error) {
-	if d.year|d.day|d.hour|d.minute|d.second < 0 {
+// utc checks the parts of a date against the grammar and the calendar, and
+// returns the instant. A day or year below zero is one that was not digits.
+func utc(dayName string, day int, monthName string, year int, timeOfDay string) (time.Time, error) {
+	hour := twoDigits(timeOfDay[0:2])
+	minute := twoDigits(timeOfDay[3:5])
+	second := twoDigits(timeOfDay[6:8])
+	if year|day|hour|minute|second < 0 || timeOfDay[2] != ':' || timeOfDay[5] != ':' {
 		return time.Time{}, ErrDateSyntax
 	}
-	if d.zone != gmt {
-		return time.Time{}, zoneFault(d.zone)
+	weekday := parseWeekday(dayName)
+	if weekday < 0 {
+		return time.Time{}, nameFault(dayName)
 	}
-	month := monthNumber(d.month)
+	month := parseMonth(monthName)
 	if month == 0 {
-		return time.Time{}, nameFault(d.month)
+		return time.Time{}, nameFault(monthName)
 	}
-	if d.day < 1 || d.day > daysIn(month, d.year) {
+	if day < 1 || day > daysIn(month, year) {
 		return time.Time{}, ErrNoSuchDay
 	}
 	// A leap second is inserted at the end of a UTC day (RFC 9110's second is
 	// 00 to 60), and this arithmetic lets it roll into the next one.
-	leap := d.hour == 23 && d.minute == 59 && d.second == 60
-	if d.hour > 23 || d.minute > 59 || d.second > 59 && !leap {
+	leap := hour == 23 && minute == 59 && second == 60
+	if hour > 23 || minute > 59 || second > 59 && !leap {
 		return time.Time{}, ErrTimeOfDay
 	}
-	day := dayNumber(d.year, month, d.day)
-	if dayName(day) != d.dayName {
-		if !isDayName(d.dayName) {
-			return time.Time{}, nameFault(d.dayName)
-		}
+	days := dayNumber(year, month, day)
+	if (days+2)%7 != weekday {
 		return time.Time{}, ErrDayNameMismatch
 	}
-	unix := int64(day-unixEpoch)*86400 + int64(d.hour*3600+d.minute*60+d.second)
+	unix := int64(days-unixEpoch)*86400 + int64(hour*3600+minute*60+second)
 	if unix > lastUnix {
 		return time.Time{}, ErrTimeOfDay
 	}
@@ -174,9 +146,31 @@ func nameFault(name string) error {
 	return ErrDateSyntax
 }
 
-// monthNumber is 0 for a name that is not a month's; case-sensitive, as all of
+// parseWeekday is the number of a day name, short or long, counted from Sunday; and -1
+// of any other. RFC 850 has the long names, the other forms take three letters.
+func parseWeekday(name string) int {
+	switch name {
+	case "Sun", "Sunday":
+		return 0
+	case "Mon", "Monday":
+		return 1
+	case "Tue", "Tuesday":
+		return 2
+	case "Wed", "Wednesday":
+		return 3
+	case "Thu", "Thursday":
+		return 4
+	case "Fri", "Friday":
+		return 5
+	case "Sat", "Saturday":
+		return 6
+	}
+	return -1
+}
+
+// parseMonth is 0 for a name that is not a month's; case-sensitive, as all of
 // HTTP-date is.
-func monthNumber(name string) int {
+func parseMonth(name string) int {
 	switch name {
 	case "Jan":
 		return 1
@@ -234,53 +228,18 @@ func dayNumber(year, month, day int) int {
 
 const unixEpoch = 865566 // dayNumber(1970, 1, 1), a Thursday
 
-// dayName is the short name of a day: Thu for unixEpoch.
-func dayName(dayNumber int) string {
-	return time.Weekday((dayNumber + 2) % 7).String()[:3]
-}
+// notDigits is what the functions below make of bytes that are not all digits:
+// so far below zero that it stays there, whatever is added to it.
+const notDigits = -1 << 20
 
-func isDayName(s string) bool {
-	for n := range 7 {
-		if dayName(n) == s {
-			return true
-		}
-	}
-	return false
-}
-
-func isLongDayName(s string) bool {
-	for d := time.Sunday; d <= time.Saturday; d++ {
-		if d.String() == s {
-			return true
-		}
-	}
-	return false
-}
-
-// digit returns the value of DIGIT, and -1 of any other byte.
 func digit(c byte) int {
 	if c < '0' || c > '9' {
-		return -1
+		return notDigits
 	}
 	return int(c - '0')
 }
 
-// twoDigits returns the value of 2DIGIT, and -1 where either byte is not a digit.
-func twoDigits(s string) int {
-	tens, units := digit(s[0]), digit(s[1])
-	if tens < 0 || units < 0 {
-		return -1
-	}
-	return 10*tens + units
-}
-
-func fourDigits(s string) int {
-	hundreds, rest := twoDigits(s[:2]), twoDigits(s[2:])
-	if hundreds < 0 || rest < 0 {
-		return -1
-	}
-	return 100*hundreds + rest
-}
+func twoDigits(s string) int { return 10*digit(s[0]) + digit(s[1]) }
 
 // leadingLetters counts the ASCII letters that s begins with.
 func leadingLetters(s string) int {

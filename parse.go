@@ -31,26 +31,26 @@ const horizon = 438_300 * time.Hour
 //
 // It is safe for concurrent use, and allocates nothing but its error.
 func ParseRetryAfter(value string) (Instruction, error) {
-	in, err := parseInstruction(trimBlanks(value))
-	if err != nil {
-		return Instruction{}, &FieldError{Field: "Retry-After", Value: value, Err: err}
+	s := trimBlanks(value)
+	var err error
+	if beginsDelay(s) { // 120
+		var delay time.Duration
+		if delay, err = parseDelaySeconds(s); err == nil {
+			return Instruction{Source: DelaySeconds, Delay: delay}, nil
+		}
+	} else { // Sun, 06 Nov 1994 08:49:37 GMT
+		var date time.Time
+		if date, err = parseHTTPDate(s); err == nil {
+			return Instruction{Source: HTTPDate, Date: date}, nil
+		}
 	}
-	return in, nil
+	return Instruction{}, fieldError("Retry-After", value, fault(s, err))
 }
 
-func parseInstruction(s string) (Instruction, error) {
-	if s == "" {
-		return Instruction{}, ErrEmpty
-	}
-	if c := s[0]; digit(c) >= 0 || c == '+' || c == '-' || c == '.' { // 120
-		delay, err := parseDelaySeconds(s)
-		if err == ErrDelaySyntax && strings.Contains(s, ":") {
-			err = ErrDateSyntax // 04 Aug 2026 12:00:30 GMT, or ISO 8601
-		}
-		return Instruction{Source: DelaySeconds, Delay: delay}, listFault(s, err)
-	}
-	date, err := parseHTTPDate(s) // Sun, 06 Nov 1994 08:49:37 GMT
-	return Instruction{Source: HTTPDate, Date: date}, listFault(s, err)
+// beginsDelay tells by the first byte which of the two forms a value is meant
+// to be. No delay-seconds has a sign or a dot, but who sends one means a delay.
+func beginsDelay(s string) bool {
+	return s != "" && ('0' <= s[0] && s[0] <= '9' || s[0] == '+' || s[0] == '-' || s[0] == '.')
 }
 
 // parseDelaySeconds reads delay-seconds = 1*DIGIT. The Age field, RFC 9111 §5.1,
@@ -62,8 +62,8 @@ func parseDelaySeconds(s string) (time.Duration, error) {
 	}
 	n := int64(0)
 	for i := range len(s) {
-		d := digit(s[i])
-		if d < 0 {
+		d := s[i] - '0'
+		if d > 9 { // below '0' it wraps to more than 9 as well
 			return 0, ErrDelaySyntax
 		}
 		if n <= most { // past it n only has to stay there, and not to wrap
@@ -76,33 +76,43 @@ func parseDelaySeconds(s string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// parseDate reads the value of a Date field, RFC 9110 §6.6.1, as strictly as
-// Retry-After. Its errors are bare: with delay-seconds nobody asks for them.
-func parseDate(value string) (time.Time, error) {
-	s := trimBlanks(value)
-	if s == "" {
-		return time.Time{}, ErrEmpty
-	}
-	date, err := parseHTTPDate(s)
-	return date, listFault(s, err)
+func fieldError(field, value string, err error) error {
+	return &FieldError{Field: field, Value: value, Err: err}
 }
 
-// listFault replaces the fault found in a value by ErrMultipleValues where the
-// reason is that the value is a list, RFC 9110 §5.6.1: has a comma other than
-// the one after a day name. An accepted value is never a list.
-func listFault(s string, err error) error {
-	if err == nil {
-		return nil
+// parseDate reads the value of a Date field, RFC 9110 §6.6.1, as strictly as
+// Retry-After. Its errors are bare, for with delay-seconds nobody sees them.
+func parseDate(value string) (time.Time, error) {
+	s := trimBlanks(value)
+	date, err := parseHTTPDate(s)
+	if err != nil {
+		return time.Time{}, fault(s, err)
 	}
-	comma := strings.IndexByte(s, ',')
-	if comma < 0 {
-		return err
-	}
-	afterName := comma > 0 && leadingLetters(s) == comma
-	if !afterName || strings.Contains(s[comma+1:], ",") {
+	return date, nil
+}
+
+// fault names what is wrong with a refused value better than the grammar that
+// refused it could: it may be no value at all, or a list, or a date after all.
+func fault(s string, err error) error {
+	switch {
+	case s == "":
+		return ErrEmpty
+	case isList(s):
 		return ErrMultipleValues
+	case err == ErrDelaySyntax && strings.Contains(s, ":"): // 2026-08-04T12:00:30Z
+		return ErrDateSyntax
 	}
 	return err
+}
+
+// isList reports whether a value has a comma, RFC 9110 §5.6.1, other than the
+// one straight after a day name.
+func isList(s string) bool {
+	comma := strings.IndexByte(s, ',')
+	if comma > 0 && comma == leadingLetters(s) {
+		return strings.Contains(s[comma+1:], ",")
+	}
+	return comma >= 0
 }
 
 // trimBlanks removes the optional white space around a field value, RFC 9110

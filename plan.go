@@ -158,18 +158,19 @@ func (c clock) plan(header http.Header, opts *Options) (RetryPlan, error) {
 		}
 		if in.Source == HTTPDate && dateErr != nil {
 			if dateErr != ErrMissingDate {
-				return RetryPlan{}, fieldError("Date", f.date, dateErr)
+				return RetryPlan{}, fieldError("Date", strings.Join(f.date, ", "), dateErr)
 			}
 			if opts.OnMissingDate != TrustClientClock {
-				return RetryPlan{}, fieldError("Retry-After", f.retryAfter, dateErr)
+				return RetryPlan{}, fieldError("Retry-After", f.retryAfter[0], dateErr)
 			}
 			// By the client's clock at receipt the age has gone by already.
 			from, age, p.TrustedClientClock = receipt.wall, 0, true
 		}
 		if err := p.setFloor(in, from, age); err != nil {
-			err := fieldError("Retry-After", f.retryAfter, err)
-			err.date = strings.Join(f.date, "") // one line, or none
-			return RetryPlan{}, err
+			return RetryPlan{}, &FieldError{
+				Field: "Retry-After", Value: f.retryAfter[0], Err: err,
+				date: strings.Join(f.date, ""), // one line, or none
+			}
 		}
 	}
 
@@ -295,7 +296,7 @@ func (f *fields) parseRetryAfter() (Instruction, error) {
 	case 1:
 		return ParseRetryAfter(f.retryAfter[0])
 	}
-	return Instruction{}, fieldError("Retry-After", f.retryAfter, ErrMultipleValues)
+	return Instruction{}, fieldError("Retry-After", strings.Join(f.retryAfter, ", "), ErrMultipleValues)
 }
 
 func (f *fields) parseDate() (time.Time, error) {
@@ -320,10 +321,6 @@ func (f *fields) parseAge() time.Duration {
 		return 0
 	}
 	return age
-}
-
-func fieldError(field string, lines []string, err error) *FieldError {
-	return &FieldError{Field: field, Value: strings.Join(lines, ", "), Err: err}
 }
 
 // String returns the account of the plan in one line, such as
