@@ -12,8 +12,7 @@ import (
 //	Sun Nov  6 08:49:37 1994          asctime, obsolete
 //	Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 //
-// Its errors are the bare sentinels. The shape decides first: a value of
-// another shape is ErrDateSyntax, whatever else is wrong with it.
+// Its errors are the bare sentinels, of several faults the first one met.
 func parseHTTPDate(s string) (time.Time, error) {
 	switch {
 	case len(s) > 3 && s[3] == ',':
@@ -78,9 +77,9 @@ func parseRFC850(s string) (time.Time, error) {
 		if t, err := utc(dayName, day, month, 1900+year, timeOfDay); err == nil {
 			return t, nil
 		}
+		// Every day of 19yy is one of 20yy as well, since 2000 was a leap year and
+		// 1900 was not. So where both fail, the fault in 20yy is the one to report.
 	}
-	// Every day of 19yy is one of 20yy as well, since 2000 was a leap year and
-	// 1900 was not. So the fault found in 20yy is the one to report.
 	return t, err
 }
 
@@ -129,8 +128,9 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	return time.Unix(unix, 0).UTC(), nil
 }
 
-// zoneFault tells a wrong or missing zone from a value that is no date at all:
-// it is the zone where one word, or nothing, stands in its place.
+// zoneFault names the fault in a value where something other than GMT follows
+// the time of day: it is the zone if that is one word, or nothing, and else the
+// shape.
 func zoneFault(zone string) error {
 	if zone == "" || zone[0] == ' ' && !strings.ContainsAny(zone[1:], " \t") {
 		return ErrNonGMTZone

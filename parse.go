@@ -80,17 +80,6 @@ func fieldError(field, value string, err error) error {
 	return &FieldError{Field: field, Value: value, Err: err}
 }
 
-// parseDate reads the value of a Date field, RFC 9110 §6.6.1, as strictly as
-// Retry-After. Its errors are bare, for with delay-seconds nobody sees them.
-func parseDate(value string) (time.Time, error) {
-	s := trimBlanks(value)
-	date, err := parseHTTPDate(s)
-	if err != nil {
-		return time.Time{}, fault(s, err)
-	}
-	return date, nil
-}
-
 // fault names what is wrong with a refused value better than the grammar that
 // refused it could: it may be no value at all, or a list, or a date after all.
 func fault(s string, err error) error {

@@ -126,76 +126,89 @@ type RetryPlan struct {
 // to go on may be too early.
 //
 // Plan is safe for concurrent use if Options.Jitter.Rand is.
-func Plan(header http.Header, opts Options) (RetryPlan, error) {
-	return systemClock().plan(header, &opts)
+func Plan(header http.Header, opts Options) (plan RetryPlan, err error) {
+	err = plan.compute(systemClock(), header, &opts)
+	return plan, err
 }
 
-func (c clock) plan(header http.Header, opts *Options) (RetryPlan, error) {
+// compute is Plan by a given clock. It leaves p zero where no plan goes with the
+// error.
+func (p *RetryPlan) compute(c clock, header http.Header, opts *Options) error {
 	now := c.now()
 	if err := opts.check(now.wall); err != nil {
-		return RetryPlan{}, err
+		return err
 	}
 	receipt, roundTrip := now, time.Duration(0)
 	if !opts.ResponseReceivedAt.IsZero() {
 		receipt = now.at(opts.ResponseReceivedAt)
 		roundTrip = opts.ResponseReceivedAt.Sub(opts.RequestSentAt)
 	}
-	f := fieldLines(header)
-	date, dateErr := f.parseDate()
-	responseAge := f.parseAge() + roundTrip
+	r := readResponse(header)
+	r.age += roundTrip
 
-	var p RetryPlan
-	in, verdict := f.parseRetryAfter()
-	switch {
-	case verdict == ErrNoRetryAfter && opts.MinWait > 0:
-		// The plan is of MinWait alone, and goes with the error.
-	case verdict != nil:
-		return RetryPlan{}, verdict
-	default:
-		from, age := date, responseAge
-		if opts.Age != nil {
-			age = *opts.Age
-		}
-		if in.Source == HTTPDate && dateErr != nil {
-			if dateErr != ErrMissingDate {
-				return RetryPlan{}, fieldError("Date", strings.Join(f.date, ", "), dateErr)
-			}
-			if opts.OnMissingDate != TrustClientClock {
-				return RetryPlan{}, fieldError("Retry-After", f.retryAfter[0], dateErr)
-			}
-			// By the client's clock at receipt the age has gone by already.
-			from, age, p.TrustedClientClock = receipt.wall, 0, true
-		}
-		if err := p.setFloor(in, from, age); err != nil {
-			return RetryPlan{}, &FieldError{
-				Field: "Retry-After", Value: f.retryAfter[0], Err: err,
-				date: strings.Join(f.date, ""), // one line, or none
-			}
-		}
+	verdict := p.instruct(&r, receipt.wall, opts)
+	if verdict != nil && !(verdict == ErrNoRetryAfter && opts.MinWait > 0) {
+		return verdict
 	}
 
 	base := max(p.Floor, opts.MinWait)
 	spread, tooLong := opts.Jitter.window(base, opts.MaxWait)
 	jitter, err := opts.Jitter.draw(opts.Attempt, spread)
 	if err != nil {
-		return RetryPlan{}, err
+		*p = RetryPlan{}
+		return err
 	}
 	p.Spread, p.Jitter, p.Wait = spread, jitter, base+jitter
 	p.Deadline = Deadline{mono: receipt.mono + p.Wait, set: true}
 
 	// Only now, so that nothing above can read it.
-	if dateErr == nil {
-		p.Skew, p.SkewKnown = receipt.wall.Sub(date.Add(responseAge)), true
+	if r.dateErr == nil {
+		p.Skew, p.SkewKnown = receipt.wall.Sub(r.date.Add(r.age)), true
 	}
 	if tooLong != nil {
-		return p, tooLong
+		return tooLong
 	}
-	return p, verdict
+	return verdict
+}
+
+// instruct reads the instruction, chooses the frame to count it in, and sets the
+// floor. The wall clock of this client is for TrustClientClock alone.
+func (p *RetryPlan) instruct(r *response, wall time.Time, opts *Options) error {
+	if len(r.retryAfter) == 0 {
+		return ErrNoRetryAfter
+	}
+	value := strings.Join(r.retryAfter, ", ") // nearly always one
+	if len(r.retryAfter) > 1 {
+		return fieldError("Retry-After", value, ErrMultipleValues)
+	}
+	in, err := ParseRetryAfter(value)
+	if err != nil {
+		return err
+	}
+	from, age := r.date, r.age
+	if opts.Age != nil {
+		age = *opts.Age
+	}
+	if in.Source == HTTPDate && r.dateErr != nil {
+		if r.dateErr != ErrMissingDate {
+			return fieldError("Date", strings.Join(r.dateLines, ", "), r.dateErr)
+		}
+		if opts.OnMissingDate != TrustClientClock {
+			return fieldError("Retry-After", value, ErrMissingDate)
+		}
+		// By the client's clock at receipt, the age has gone by already.
+		from, age, p.TrustedClientClock = wall, 0, true
+	}
+	if err := p.setFloor(in, from, age); err != nil {
+		*p = RetryPlan{}
+		return &FieldError{Field: "Retry-After", Value: value, Err: err, date: strings.Join(r.dateLines, "")}
+	}
+	return nil
 }
 
 // setFloor computes the floor, RFC 9110 §10.2.3 and RFC 9111 §4.2.3. It is given
 // durations and server instants only: from is the Date of the response, and no
-// clock of this client is in scope, unless the caller said TrustClientClock.
+// clock of this client is in scope unless the caller said TrustClientClock.
 func (p *RetryPlan) setFloor(in Instruction, from time.Time, age time.Duration) error {
 	instructed := in.Delay
 	if in.Source == HTTPDate {
@@ -204,8 +217,8 @@ func (p *RetryPlan) setFloor(in Instruction, from time.Time, age time.Duration) 
 	if instructed > horizon {
 		return ErrTooFarAhead
 	}
-	// Date and Retry-After may be rounded to their seconds in different ways,
-	// so one second of disorder is none.
+	// Retry-After and Date may be cut to their seconds in different ways, so one
+	// second of disorder is none.
 	if instructed < -time.Second && !p.TrustedClientClock {
 		return ErrBeforeDate
 	}
@@ -260,16 +273,27 @@ func invalid(format string, args ...any) error {
 // isMonotonic reports whether a time has a monotonic reading, which Round strips.
 func isMonotonic(t time.Time) bool { return t != t.Round(0) }
 
-// fields are the field lines that a plan is made of.
-type fields struct{ retryAfter, date, age []string }
+// response is what a header says of its response.
+type response struct {
+	retryAfter []string      // the field lines, not read yet
+	dateLines  []string      // for an error about them
+	date       time.Time     // RFC 9110 §6.6.1
+	dateErr    error         // why there is no date, bare; ErrMissingDate is one
+	age        time.Duration // RFC 9111 §5.1; 0 without a valid one
+}
 
-// fieldLines takes the three fields from a header. Where Retry-After is under
-// its canonical name, so are the others, for that is how net/http keeps them all.
-func fieldLines(header http.Header) fields {
-	if lines := header["Retry-After"]; len(lines) > 0 {
-		return fields{lines, header["Date"], header["Age"]}
+func readResponse(header http.Header) response {
+	// Where Retry-After is under its canonical name, so are the others, for that
+	// is how net/http keeps them all.
+	retryAfter, date, age := header["Retry-After"], header["Date"], header["Age"]
+	if len(retryAfter) == 0 {
+		retryAfter = foldedLines(header, "Retry-After")
+		date = foldedLines(header, "Date")
+		age = foldedLines(header, "Age")
 	}
-	return fields{foldedLines(header, "Retry-After"), foldedLines(header, "Date"), foldedLines(header, "Age")}
+	r := response{retryAfter: retryAfter, dateLines: date, age: parseAge(age)}
+	r.date, r.dateErr = parseDate(date)
+	return r
 }
 
 // foldedLines returns the lines under all spellings of a name. Those of several
@@ -289,33 +313,30 @@ func foldedLines(header http.Header, name string) []string {
 	return lines
 }
 
-func (f *fields) parseRetryAfter() (Instruction, error) {
-	switch len(f.retryAfter) {
-	case 0:
-		return Instruction{}, ErrNoRetryAfter
-	case 1:
-		return ParseRetryAfter(f.retryAfter[0])
-	}
-	return Instruction{}, fieldError("Retry-After", strings.Join(f.retryAfter, ", "), ErrMultipleValues)
-}
-
-func (f *fields) parseDate() (time.Time, error) {
-	switch len(f.date) {
+// parseDate reads Date as strictly as Retry-After. Its errors are bare, for with
+// delay-seconds nobody sees them.
+func parseDate(lines []string) (time.Time, error) {
+	switch len(lines) {
 	case 0:
 		return time.Time{}, ErrMissingDate
 	case 1:
-		return parseDate(f.date[0])
+		s := trimBlanks(lines[0])
+		date, err := parseHTTPDate(s)
+		if err != nil {
+			return time.Time{}, fault(s, err)
+		}
+		return date, nil
 	}
 	return time.Time{}, ErrMultipleValues
 }
 
-// parseAge returns the value of Age, RFC 9111 §5.1: of a list the first member,
-// and nothing of a value that is invalid.
-func (f *fields) parseAge() time.Duration {
-	if len(f.age) == 0 {
+// parseAge takes the first member of a list and ignores a value that is
+// invalid, as RFC 9111 §5.1 has it: the wait is then longer, and so safe.
+func parseAge(lines []string) time.Duration {
+	if len(lines) == 0 {
 		return 0
 	}
-	first, _, _ := strings.Cut(f.age[0], ",")
+	first, _, _ := strings.Cut(lines[0], ",")
 	age, err := parseDelaySeconds(trimBlanks(first))
 	if err != nil {
 		return 0
