@@ -57,9 +57,9 @@ func parseAsctime(s string) (time.Time, error) {
 
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
-	dayName, _, _ := strings.Cut(s, ",")
+	dayName, _, _ := strings.Cut(s, ",") // Sunday; three letters are another form's
 	s = s[len(dayName):]
-	if len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
+	if len(dayName) < 4 || len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
 		return time.Time{}, ErrDateSyntax
 	}
 	if zone := s[20:]; zone != gmt {
