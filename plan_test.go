@@ -10,6 +10,8 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -1460,4 +1462,135 @@ func FuzzPlan(f *testing.F) {
 		}
 		checkPlan(t.Fatalf, in)
 	})
+}
+
+func BenchmarkPlan(b *testing.B) {
+	// A header of the size that responses have.
+	header := func(retryAfter string) http.Header {
+		return http.Header{
+			"Cache-Control": {"no-store"}, "Content-Length": {"33"}, "Content-Type": {"application/json"},
+			"Date": {d0}, "Retry-After": {retryAfter}, "Server": {"example"},
+			"Strict-Transport-Security": {"max-age=63072000"}, "X-Request-Id": {"00f067aa0ba902b7"},
+		}
+	}
+	plan := func(header http.Header, opts Options) func(b *testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Plan(header, opts); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	now := func(b *testing.B) {
+		for b.Loop() {
+			time.Now()
+		}
+	}
+	fourLines := func(header http.Header) func(b *testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				value := header.Get("Retry-After")
+				if seconds, err := strconv.Atoi(value); err == nil {
+					b.Fatal(seconds)
+				} else if date, err := http.ParseTime(value); err != nil || time.Until(date) == 0 {
+					b.Fatal(date, err)
+				}
+			}
+		}
+	}
+	versus(b, "date", "four-lines", fourLines(header(d30)), plan(header(d30), Options{}))
+	versus(b, "key", "four-lines", fourLines(header(d30)), plan(header(d30), Options{Attempt: 3, Jitter: Jitter{Key: "client-7"}}))
+	versus(b, "seconds", "time.Now", now, plan(header("120"), Options{}))
+}
+
+func BenchmarkWaitFor(b *testing.B) {
+	ctx := b.Context()
+	passed, err := Plan(fields("Retry-After", "0"), Options{Jitter: Jitter{Spread: 1}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	versus(b, "passed", "time.Now", func(b *testing.B) {
+		for b.Loop() {
+			time.Now()
+		}
+	}, func(b *testing.B) {
+		for b.Loop() {
+			if err := WaitFor(ctx, passed); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	versus(b, "waits", "time.NewTimer", func(b *testing.B) {
+		for b.Loop() {
+			<-time.NewTimer(10 * time.Microsecond).C
+		}
+	}, func(b *testing.B) {
+		plan := passed
+		for b.Loop() {
+			plan.Deadline.mono = systemClock().now().mono + 10*time.Microsecond
+			if err := WaitFor(ctx, plan); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkWaiters has 100,000 goroutines in WaitFor, on real timers, beside as
+// many in time.Sleep. Nobody is early; what a waiter takes of memory and how late
+// the median one is are reported.
+func BenchmarkWaiters(b *testing.B) {
+	const waiters = 100_000
+	const wait = 3 * time.Second // time enough to have all of them waiting
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ways := []struct {
+		name string
+		wait func(start time.Time)
+	}{
+		{"Sleep", func(time.Time) { time.Sleep(wait) }},
+		{"WaitFor", func(start time.Time) {
+			p := RetryPlan{Wait: wait, Deadline: Deadline{mono: start.Sub(base) + wait, set: true}}
+			if err := WaitFor(ctx, p); err != nil {
+				b.Error(err)
+			}
+		}},
+	}
+	inUse := func() float64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapInuse + m.StackInuse)
+	}
+	for b.Loop() {
+		var all sync.WaitGroup
+		memory, lateness := map[string]float64{}, map[string][]time.Duration{}
+		for _, way := range ways {
+			late := make([]time.Duration, waiters)
+			lateness[way.name] = late
+			runtime.GC()
+			before := inUse()
+			var started sync.WaitGroup
+			started.Add(waiters)
+			for i := range waiters {
+				all.Go(func() {
+					start := time.Now()
+					started.Done()
+					way.wait(start)
+					late[i] = time.Since(start) - wait
+				})
+			}
+			started.Wait()
+			memory[way.name] = (inUse() - before) / waiters
+		}
+		all.Wait()
+		for name, late := range lateness {
+			slices.Sort(late)
+			if late[0] < 0 {
+				b.Errorf("%s: %v early", name, -late[0])
+			}
+			b.ReportMetric(memory[name], name+"-B/waiter")
+			b.ReportMetric(float64(late[waiters/2].Microseconds()), name+"-us-late")
+		}
+		b.ReportMetric(memory["WaitFor"]/memory["Sleep"], "memory-ratio")
+	}
 }

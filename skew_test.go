@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -144,24 +145,35 @@ type machine struct {
 	mono    time.Duration
 	onTimer func(m *machine, d time.Duration) (fires bool)
 	armed   []time.Duration // how long each timer was for
-	live    int             // timers that have neither fired nor been stopped
+	timers  []*time.Timer
 }
 
 func (m *machine) clock() clock {
 	return clock{
 		now: func() instant { return instant{wall: m.wall, mono: m.mono} },
-		timer: func(d time.Duration) (<-chan time.Time, func() bool) {
-			m.armed = append(m.armed, d)
-			m.live++
-			fired := make(chan time.Time, 1)
+		timer: func(d time.Duration) *time.Timer {
+			// A real timer, so that it can be stopped, with a channel of ours.
+			timer, fired := time.NewTimer(math.MaxInt64), make(chan time.Time, 1)
+			timer.C = fired
+			m.armed, m.timers = append(m.armed, d), append(m.timers, timer)
 			if m.onTimer(m, d) {
-				m.live--
+				timer.Stop()
 				fired <- m.wall
-				return fired, func() bool { return false }
 			}
-			return fired, func() bool { m.live--; return true }
+			return timer
 		},
 	}
+}
+
+// left counts the timers that have neither fired nor been stopped.
+func (m *machine) left() int {
+	n := 0
+	for _, timer := range m.timers {
+		if timer.Stop() {
+			n++
+		}
+	}
+	return n
 }
 
 // pass lets time pass on both clocks, as it does but for steps.
@@ -224,12 +236,12 @@ func TestSteppedClock(t *testing.T) {
 			return step(m, d)
 		}}
 		p := m.plan30(t)
-		if err := m.clock().waitFor(t.Context(), p); err != nil {
+		if err := m.clock().waitFor(t.Context(), p.Deadline); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&table, "%-28s %24v %10v\n", c.name, naive, m.mono)
-		if m.mono != 30*second || m.live != 0 {
-			t.Errorf("%s: WaitFor took %v and left %d timers", c.name, m.mono, m.live)
+		if left := m.left(); m.mono != 30*second || left != 0 {
+			t.Errorf("%s: WaitFor took %v and left %d timers", c.name, m.mono, left)
 		}
 		if naive != c.naive {
 			t.Errorf("%s: the wall-clock deadline took %v, want %v", c.name, naive, c.naive)
@@ -272,16 +284,16 @@ func TestTimersThatMisfire(t *testing.T) {
 	} {
 		m := &machine{wall: t0, onTimer: c.onTimer}
 		p := m.plan30(t)
-		if err := m.clock().waitFor(t.Context(), p); err != nil {
+		if err := m.clock().waitFor(t.Context(), p.Deadline); err != nil {
 			t.Fatal(err)
 		}
-		took, timers := m.mono, len(m.armed)
+		took, timers, left := m.mono, len(m.armed), m.left()
 
 		// One timer and its receive is what a Sleep comes to.
 		m = &machine{wall: t0, onTimer: c.onTimer}
 		m.onTimer(m, 30*second)
 		fmt.Fprintf(&table, "%-34s %14v %12v %7d\n", c.name, m.mono, took, timers)
-		if took != c.want || timers != c.timers || m.live != 0 {
+		if took != c.want || timers != c.timers || left != 0 {
 			t.Errorf("%s: took %v by %d timers, want %v by %d", c.name, took, timers, c.want, c.timers)
 		}
 	}
@@ -308,9 +320,9 @@ func TestCancelLeavesNoTimer(t *testing.T) {
 		return false
 	}}
 	p := m.plan30(t)
-	err := m.clock().waitFor(ctx, p)
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, errCause) || m.live != 0 || len(m.armed) != 1 {
-		t.Errorf("%v, with %d of %d timers left", err, m.live, len(m.armed))
+	err := m.clock().waitFor(ctx, p.Deadline)
+	if left := m.left(); !errors.Is(err, context.Canceled) || !errors.Is(err, errCause) || left != 0 || len(m.armed) != 1 {
+		t.Errorf("%v, with %d of %d timers left", err, left, len(m.armed))
 	}
 }
 
@@ -339,7 +351,7 @@ func TestWallClockContext(t *testing.T) {
 		m := &machine{wall: t0, onTimer: onTime}
 		p := m.plan30(t)
 		m.wall = m.wall.Add(c.step)
-		err := m.clock().waitFor(wallContext{t.Context(), t0.Add(time.Minute)}, p)
+		err := m.clock().waitFor(wallContext{t.Context(), t0.Add(time.Minute)}, p.Deadline)
 		if !errors.Is(err, c.err) || err == nil && m.mono != 30*second || err != nil && m.mono != 0 {
 			t.Errorf("stepped by %v: %v after %v, want %v", c.step, err, m.mono, c.err)
 		}
@@ -420,7 +432,7 @@ func TestWaitForInvariants(t *testing.T) {
 		}
 		deadline := m.mono + p.Wait
 		m.pass(time.Duration(before))
-		err := m.clock().waitFor(ctx, p)
+		err := m.clock().waitFor(ctx, p.Deadline)
 		switch {
 		case err == nil && m.mono < deadline:
 			t.Fatalf("returned nil %v before the deadline", deadline-m.mono)
@@ -430,8 +442,8 @@ func TestWaitForInvariants(t *testing.T) {
 			t.Fatalf("not canceled, and returned %v", err)
 		case canceledAt >= 0 && m.mono != canceledAt:
 			t.Fatalf("waited %v after it was canceled", m.mono-canceledAt)
-		case m.live != 0:
-			t.Fatalf("%d timers left", m.live)
+		case m.left() != 0:
+			t.Fatalf("a timer is left")
 		case time.Duration(before) >= p.Wait && len(m.armed) > 0:
 			t.Fatalf("armed %v after the deadline", m.armed)
 		}

@@ -48,18 +48,18 @@ func (d Deadline) IsZero() bool { return d == Deadline{} }
 // deadline of the context. To have the wait cut to fit a budget, where that can
 // be done without coming early, give the budget to Options.MaxWait as well.
 func WaitFor(ctx context.Context, plan RetryPlan) error {
-	return systemClock().waitFor(ctx, plan)
+	return systemClock().waitFor(ctx, plan.Deadline)
 }
 
-func (c clock) waitFor(ctx context.Context, plan RetryPlan) error {
-	if plan.Deadline.IsZero() {
+func (c clock) waitFor(ctx context.Context, d Deadline) error {
+	if d.IsZero() {
 		return ErrZeroPlan
 	}
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
 	now := c.now()
-	left := plan.Deadline.mono - now.mono
+	left := d.mono - now.mono
 	if left <= 0 {
 		return nil
 	}
@@ -69,14 +69,14 @@ func (c clock) waitFor(ctx context.Context, plan RetryPlan) error {
 		}
 	}
 	for left > 0 { // again, if the timer fired early
-		fired, stop := c.timer(left)
+		timer := c.timer(left)
 		select {
-		case <-fired:
+		case <-timer.C:
 		case <-ctx.Done():
-			stop()
+			timer.Stop()
 			return contextError(ctx)
 		}
-		left = c.remaining(plan.Deadline)
+		left = c.remaining(d)
 	}
 	return nil
 }
@@ -107,24 +107,18 @@ func (i instant) at(t time.Time) instant {
 // stepped against the monotonic one and whose timers misfire.
 type clock struct {
 	now   func() instant
-	timer func(time.Duration) (fired <-chan time.Time, stop func() bool)
+	timer func(time.Duration) *time.Timer
 }
+
+func systemClock() clock { return clock{now: systemNow, timer: time.NewTimer} }
 
 // base is the zero of the monotonic clock: a time.Time keeps its monotonic
 // reading to itself and gives differences only.
 var base = time.Now()
 
-func systemClock() clock {
-	return clock{
-		now: func() instant {
-			now := time.Now()
-			return instant{wall: now, mono: now.Sub(base)}
-		},
-		timer: func(d time.Duration) (<-chan time.Time, func() bool) {
-			timer := time.NewTimer(d)
-			return timer.C, timer.Stop
-		},
-	}
+func systemNow() instant {
+	now := time.Now()
+	return instant{wall: now, mono: now.Sub(base)}
 }
 
 func (c clock) remaining(d Deadline) time.Duration {
