@@ -100,13 +100,9 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	if year|day|hour|minute|second < 0 || timeOfDay[2] != ':' || timeOfDay[5] != ':' {
 		return time.Time{}, ErrDateSyntax
 	}
-	weekday := parseWeekday(dayName)
-	if weekday < 0 {
-		return time.Time{}, nameFault(dayName)
-	}
-	month := parseMonth(monthName)
-	if month == 0 {
-		return time.Time{}, nameFault(monthName)
+	weekday, month := parseWeekday(dayName), parseMonth(monthName)
+	if weekday < 0 || month == 0 {
+		return time.Time{}, nameFault(dayName, monthName)
 	}
 	if day < 1 || day > daysIn(month, year) {
 		return time.Time{}, ErrNoSuchDay
@@ -138,12 +134,13 @@ func zoneFault(zone string) error {
 	return ErrDateSyntax
 }
 
-// nameFault tells a name that is not in the grammar from bytes that are no name.
-func nameFault(name string) error {
-	if leadingLetters(name) == len(name) {
-		return ErrDateName
+// nameFault tells names that are not in the grammar from bytes that are no names,
+// which are a fault of the shape.
+func nameFault(dayName, monthName string) error {
+	if leadingLetters(dayName) < len(dayName) || leadingLetters(monthName) < len(monthName) {
+		return ErrDateSyntax
 	}
-	return ErrDateSyntax
+	return ErrDateName
 }
 
 // parseWeekday is the number of a day name, short or long, counted from Sunday; and -1

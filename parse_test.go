@@ -259,6 +259,7 @@ var refusedValues = []refused{
 	{"Tue, 04 A9g 2026 12:00:30 GMT", ErrDateSyntax, "a digit in the month"},
 	{"Tue, 04 Aug 20\u0662 12:00:30 GMT", ErrDateSyntax, "an Arabic digit in two bytes"},
 	{"Tuesday, 04-Aug-2x 12:00:30 GMT", ErrDateSyntax, "a letter in the year of RFC 850"},
+	{"AAAA, 00-000-00 00:00:00 GMT", ErrDateSyntax, "a month of digits, whatever the day name"},
 	{"Tuesd4y, 04-Aug-26 12:00:30 GMT", ErrMultipleValues, "a comma after more than letters"},
 	{"Tue Aug x4 12:00:30 2026", ErrDateSyntax, "a letter in the day of asctime"},
 	{"Tue Aug  x 12:00:30 2026", ErrDateSyntax, "after the blank"},

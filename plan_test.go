@@ -800,7 +800,7 @@ func TestWaitFor(t *testing.T) {
 			t.Fatalf("one nanosecond early: %v", err)
 		default:
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		select {
 		case err := <-done:
