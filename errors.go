@@ -29,7 +29,7 @@ var (
 	// that RFC 9110 §5.6.7 sets for a two-digit year. A Unix timestamp in place
 	// of seconds lands here, and so does every number that would overflow.
 	ErrTooFarAhead = errors.New("more than 50 years ahead: " +
-		"have the server send the seconds to wait, not a Unix time, or a date that is meant")
+		"have the server send the seconds to wait, not a Unix time, or a nearer date")
 
 	// ErrDateSyntax is a value of none of the three shapes of HTTP-date, RFC 9110
 	// §5.6.7.
@@ -52,7 +52,7 @@ var (
 
 	// ErrNonGMTZone is a date with another zone than GMT, or with none.
 	ErrNonGMTZone = errors.New("the zone is not GMT: " +
-		"have the server convert the time to UTC and write GMT behind it")
+		"have the server convert the time to UTC and end it with GMT")
 
 	// ErrDayNameMismatch is the day name of another day than the date's.
 	ErrDayNameMismatch = errors.New("the day name is of another day than the date, so either may be wrong: " +

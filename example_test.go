@@ -50,17 +50,18 @@ func Example() {
 	resp.Body.Close()
 	fmt.Println(resp.Status)
 
-	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
 	date, _ := http.ParseTime(resp.Header.Get("Retry-After"))
 	fmt.Println("by subtraction:", max(0, time.Until(date)))
+
+	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
+	if err != nil {
+		log.Fatal(err) // there is no wait that would be right
+	}
+	if err := retryafter.WaitFor(ctx, plan); err != nil {
+		log.Fatal(err) // the context ended, or will before the wait
+	}
 	fmt.Println("planned floor: ", plan.Floor)
 
-	if err := retryafter.WaitFor(ctx, plan); err != nil {
-		log.Fatal(err)
-	}
 	resp, err = http.Get(server.URL)
 	if err != nil {
 		log.Fatal(err)
@@ -97,7 +98,7 @@ func ExampleParseRetryAfter() {
 	// delay-seconds 2m0s
 	// http-date 2026-08-04 12:00:30 +0000 UTC
 	// true
-	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the zone is not GMT: have the server convert the time to UTC and write GMT behind it
+	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the zone is not GMT: have the server convert the time to UTC and end it with GMT
 }
 
 func ExamplePlan() {
