@@ -331,6 +331,8 @@ var planCases = []planCase{
 	// Field lines, and the names they stand under.
 	{name: "two lines of one value", header: fields("Retry-After", "7", "Retry-After", "7"), err: ErrMultipleValues},
 	{name: "two values", header: fields("Retry-After", "1", "Retry-After", "120"), err: ErrMultipleValues},
+	{name: "two lines that joined would be a date", header: fields("Retry-After", "Tue", "Retry-After", "04 Aug 2026 12:00:30 GMT", "Date", d0), err: ErrMultipleValues},
+	{name: "of Date as well", header: fields("Retry-After", d30, "Date", "Tue", "Date", "04 Aug 2026 12:00:00 GMT"), err: ErrMultipleValues},
 	{name: "an empty one and a good one", header: fields("Retry-After", "", "Retry-After", "120"), err: ErrMultipleValues},
 	{
 		name:   "names in lower case",
@@ -351,7 +353,7 @@ var planCases = []planCase{
 	},
 	{name: "so that a Date in lower case is missing", header: fields("Retry-After", d30, "date", d0), err: ErrMissingDate},
 	{name: "two spellings are two lines", header: fields("retry-after", "30", "RETRY-AFTER", "30"), err: ErrMultipleValues},
-	{name: "of Date as well", header: fields("retry-after", d30, "date", d0, "DATE", d0), err: ErrMultipleValues},
+	{name: "two spellings of Date", header: fields("retry-after", d30, "date", d0, "DATE", d0), err: ErrMultipleValues},
 	{name: "no header", err: ErrNoRetryAfter},
 	{name: "no Retry-After", header: fields("Date", d0, "Age", "20"), err: ErrNoRetryAfter},
 	{name: "a Retry-After of no lines", header: http.Header{"Retry-After": {}}, err: ErrNoRetryAfter},
@@ -681,9 +683,9 @@ func TestInvalidOptions(t *testing.T) {
 		{"", Options{Jitter: Jitter{Key: "k"}}},
 
 		{"", times(now, now)},
-		{"RequestSentAt", times(now, time.Time{})},
-		{"RequestSentAt", times(time.Time{}, now)},
-		{"RequestSentAt", times(now.Add(1), now)},
+		{"without ResponseReceivedAt", times(now, time.Time{})},
+		{"without RequestSentAt", times(time.Time{}, now)},
+		{"1ns after", times(now.Add(1), now)},
 		{"monotonic", times(now.UTC(), now.UTC())},
 		{"monotonic", times(now.Round(0), now)},
 		{"monotonic", times(now, now.Round(0))},
