@@ -1,7 +1,6 @@
 package retryafter_test
 
 import (
-	"bytes"
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
@@ -98,7 +97,7 @@ func ExampleParseRetryAfter() {
 	// delay-seconds 2m0s
 	// http-date 2026-08-04 12:00:30 +0000 UTC
 	// true
-	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the zone is not GMT: have the server convert the time to UTC and end it with GMT
+	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the zone is missing or not GMT: have the server convert the time to UTC and end it with GMT
 }
 
 func ExamplePlan() {
@@ -229,23 +228,25 @@ func ExamplePlan_roundTrip() {
 }
 
 func ExamplePlan_missingDate() {
-	header := http.Header{"Retry-After": {"Tue, 04 Aug 2020 12:00:30 GMT"}}
+	soon := time.Now().Add(90 * time.Second).UTC()
+	header := http.Header{"Retry-After": {soon.Format(http.TimeFormat)}}
+
 	_, err := retryafter.Plan(header, retryafter.Options{})
 	fmt.Println(errors.Is(err, retryafter.ErrMissingDate))
 
-	// Where the origin cannot be had to send Date, and this machine's clock is known
-	// to be right, its error can be accepted by name.
+	// If the origin cannot be made to send Date, and this machine's clock is known to
+	// be right, its error can be accepted by name.
 	plan, err := retryafter.Plan(header, retryafter.Options{
 		OnMissingDate: retryafter.TrustClientClock,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(plan.TrustedClientClock, plan.Floor)
+	fmt.Println(plan.TrustedClientClock, plan.Floor.Round(10*time.Second))
 
 	// Output:
 	// true
-	// true 0s
+	// true 1m30s
 }
 
 // An hour does not fit ten seconds. Neither is waited: what does not fit comes
@@ -260,7 +261,7 @@ func ExamplePlan_maxWait() {
 
 	// Output:
 	// not before 1h0m0s from now
-	// retryafter: the wait does not fit MaxWait: stop, and queue the work or tell the caller (it needs 1h0m0.25s and has 10s)
+	// retryafter: the wait does not fit MaxWait: do not retry now, but queue the work or tell the caller (at least 1h0m0.25s, and the limit is 10s)
 }
 
 // Some servers write the wait into the body, and into no field. Rounded up, put
@@ -440,15 +441,8 @@ func Example_budget() {
 	}))
 	defer upstream.Close()
 
-	// work is what is kept under an Idempotency-Key until it can be done.
-	type work struct {
-		order     string
-		notBefore time.Time // as a wall time, for whichever process takes it up
-	}
-	queue := map[string]work{}
-
-	// place places an order. The error says why it was not placed yet; the plan,
-	// how long that will be so.
+	// place places an order upstream. With an error that says to come back later, the
+	// plan says when.
 	place := func(ctx context.Context, key, order string) (retryafter.RetryPlan, error) {
 		for attempt := 1; ; attempt++ {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, upstream.URL, strings.NewReader(order))
@@ -462,11 +456,18 @@ func Example_budget() {
 			}
 			body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 			resp.Body.Close()
-			if err != nil || resp.StatusCode == http.StatusOK {
+			if err != nil || resp.StatusCode/100 == 2 {
 				return retryafter.RetryPlan{}, err
 			}
-			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MaxWait: budget})
-			if err == nil {
+			if attempt == 5 || !retryable(req, resp.StatusCode) {
+				return retryafter.RetryPlan{}, fmt.Errorf("%s, %q", resp.Status, body)
+			}
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{
+				Attempt: attempt,
+				MinWait: backoff(attempt, rand.Float64),
+				MaxWait: budget,
+			})
+			if err == nil || errors.Is(err, retryafter.ErrNoRetryAfter) {
 				err = retryafter.WaitFor(ctx, plan)
 			}
 			if err != nil {
@@ -474,17 +475,31 @@ func Example_budget() {
 			}
 		}
 	}
+
+	// work is what is kept under its Idempotency-Key until it can be done.
+	type work struct {
+		order     string
+		notBefore time.Time // a wall time, for whichever process takes it up
+	}
+	var mu sync.Mutex
+	queue := map[string]work{}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), budget)
 		defer cancel()
-		key, order := r.Header.Get("Idempotency-Key"), new(bytes.Buffer)
-		io.Copy(order, r.Body)
-		plan, err := place(ctx, key, order.String())
+		key := r.Header.Get("Idempotency-Key")
+		order, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
+		if err != nil || key == "" {
+			http.Error(w, "an order and an Idempotency-Key are needed", http.StatusBadRequest)
+			return
+		}
+		plan, err := place(ctx, key, string(order))
 		switch {
 		case errors.Is(err, retryafter.ErrExceedsMaxWait), errors.Is(err, retryafter.ErrExceedsDeadline):
 			fmt.Println(err)
 			fmt.Println("floor:", plan.Floor)
-			queue[key] = work{order.String(), plan.Deadline.EstimatedWall()}
+			mu.Lock()
+			queue[key] = work{string(order), plan.Deadline.EstimatedWall()}
+			mu.Unlock()
 			w.WriteHeader(http.StatusAccepted)
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusBadGateway)
@@ -503,44 +518,42 @@ func Example_budget() {
 	}
 	resp.Body.Close()
 	fmt.Println(resp.Status)
+	mu.Lock()
+	defer mu.Unlock()
 	fmt.Println("kept:", queue["order-1"].order)
 
 	// Output:
-	// 429 Too Many Requests, "quota used up": retryafter: the wait does not fit MaxWait: stop, and queue the work or tell the caller (it needs 30.25s and has 10s)
+	// 429 Too Many Requests, "quota used up": retryafter: the wait does not fit MaxWait: do not retry now, but queue the work or tell the caller (at least 30.25s, and the limit is 10s)
 	// floor: 30s
 	// 202 Accepted
 	// kept: one tea
 }
 
-// budgetOf is what is left of the time of the request that a response answers.
-func budgetOf(resp *http.Response) time.Duration {
-	deadline, ok := resp.Request.Context().Deadline()
-	if !ok {
-		return 0 // no limit
-	}
-	return max(1, time.Until(deadline)) // over: the least there is
-}
-
 // checkRetry is a CheckRetry of hashicorp/go-retryablehttp. The client calls it
-// before its Backoff, and it is where a plan that is refused or does not fit the
-// context stops the client: a Backoff can only say how long.
+// before Backoff, and it is where a plan that is refused or does not fit the
+// context stops the client: Backoff can only say how long to wait.
 func checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if err != nil || !retryable(resp.Request, resp.StatusCode) {
+	if err != nil || resp.Request == nil || !retryable(resp.Request, resp.StatusCode) {
 		return false, nil // the client returns err, or the response
 	}
-	_, err = retryafter.Plan(resp.Header, retryafter.Options{MaxWait: budgetOf(resp)})
-	if err != nil && !errors.Is(err, retryafter.ErrNoRetryAfter) {
+	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
+	switch {
+	case errors.Is(err, retryafter.ErrNoRetryAfter):
+		return true, nil
+	case err != nil:
 		return false, err
+	}
+	// Backoff makes a plan of its own, whose place is anywhere in the window.
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= plan.Floor+plan.Spread {
+		return false, retryafter.ErrExceedsDeadline
 	}
 	return true, nil
 }
 
-// plannedBackoff is a Backoff of hashicorp/go-retryablehttp. Its plan draws
-// another place than that of checkRetry, but what is refused does not depend on
-// the draw, and the window of either is cut to fit the context.
+// plannedBackoff is a Backoff of hashicorp/go-retryablehttp.
 func plannedBackoff(shortest, longest time.Duration, attempt int, resp *http.Response) time.Duration {
 	own := shortest
 	for range attempt {
@@ -553,13 +566,8 @@ func plannedBackoff(shortest, longest time.Duration, attempt int, resp *http.Res
 	if resp == nil {
 		return own
 	}
-	// The error is one that checkRetry let pass: there is no instruction, or own is
-	// longer than the context, which will end the wait.
-	plan, _ := retryafter.Plan(resp.Header, retryafter.Options{
-		Attempt: attempt,
-		MinWait: own,
-		MaxWait: budgetOf(resp),
-	})
+	// Any error but ErrNoRetryAfter has stopped the client in checkRetry.
+	plan, _ := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: own})
 	return max(plan.Wait, own)
 }
 
@@ -589,7 +597,7 @@ func Example_retryablehttp() {
 		case retry:
 			wait := client.Backoff(time.Second, 30*time.Second, 0, resp)
 			fmt.Println(value, "-> waits, from the floor on:", wait >= 30*time.Second)
-		case errors.Is(err, retryafter.ErrExceedsMaxWait):
+		case errors.Is(err, retryafter.ErrExceedsDeadline):
 			fmt.Println(value, "-> stops: it does not fit")
 		default:
 			fmt.Println(value, "-> stops: it cannot be read")

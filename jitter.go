@@ -51,7 +51,7 @@ func (j *Jitter) window(base, maxWait time.Duration) (time.Duration, error) {
 	}
 	least := min(spread, minSpread)
 	if base+least > maxWait {
-		return spread, &limitError{err: ErrExceedsMaxWait, needs: base + least, limit: maxWait}
+		return spread, &limitError{err: ErrExceedsMaxWait, least: base + least, limit: maxWait}
 	}
 	return min(spread, maxWait-base), nil
 }

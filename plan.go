@@ -380,12 +380,12 @@ func (p *RetryPlan) clocks() string {
 		return "counted from the client clock, without a Date"
 	case !p.SkewKnown:
 		return "client clock unknown, without a usable Date"
-	case skew > 0:
-		return fmt.Sprintf("client clock %v ahead", skew)
+	case p.Skew.Abs() <= time.Second: // what the cut of Date to its second makes of none
+		return "client clock right to a second"
 	case skew < 0:
-		return fmt.Sprintf("client clock %v behind", -skew)
+		return fmt.Sprintf("client clock %v behind", skew.Abs())
 	}
-	return "client clock right to a second"
+	return fmt.Sprintf("client clock %v ahead", skew)
 }
 
 // LogValue returns a group of all that the plan tells, under the names of its

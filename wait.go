@@ -65,7 +65,7 @@ func (c clock) waitFor(ctx context.Context, d Deadline) error {
 	}
 	if end, ok := ctx.Deadline(); ok {
 		if budget := end.Sub(now.wall); budget <= left {
-			return &limitError{err: ErrExceedsDeadline, needs: left, limit: budget}
+			return &limitError{err: ErrExceedsDeadline, least: left, limit: budget}
 		}
 	}
 	for left > 0 { // again, if the timer fired early
@@ -85,7 +85,10 @@ func (c clock) waitFor(ctx context.Context, d Deadline) error {
 // its cause.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
+	switch {
+	case err == nil: // a broken context, but no reason to tell that the wait is over
+		return context.Canceled
+	case errors.Is(cause, err):
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)
