@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// A Jitter spreads the clients that one server sent away together over a window
-// that begins at the floor: it adds to the wait and never takes from it. The
-// zero Jitter draws a place at random in a window of a quarter of the wait.
+// A Jitter spreads clients that a server refused at the same time over a window
+// that begins at the floor: it adds to the wait and never takes from it. The zero
+// Jitter draws a place at random in a window of a quarter of the wait.
 //
 // With a Key the place is the same on every machine and in every release of
 // this package: the first 8 bytes, big-endian, of SHA-256 over the Attempt (8
 // bytes, big-endian) followed by the bytes of Key; of these the top 53 bits,
 // divided by 2^53. The jitter is that place times the width of the window in
-// nanoseconds, in IEEE 754 double precision, cut to a whole number.
+// nanoseconds, in IEEE 754 double precision, truncated to an integer.
 type Jitter struct {
-	// Key is the stable identity of this client, unlike that of every other: the
-	// client keeps its place when it asks again within one Attempt, and gets
-	// another in the next. Empty: the place is drawn by Rand. Key and Rand
+	// Key is a stable identity of this client, different from every other
+	// client's. It keeps its place when it asks again within one Attempt, and has
+	// another place in the next. Empty: the place is drawn by Rand. Key and Rand
 	// exclude each other.
 	Key string
 
-	// Rand is the source of a place from 0 to 1, both allowed; it is called once
-	// for a plan. It must be safe for concurrent use where Plan is used
-	// concurrently. Nil: math/rand/v2.
+	// Rand is the source of a place from 0 to 1, both included. Plan calls it once,
+	// or not at all; it must be safe for concurrent use if Plan is used so. One that
+	// returns 0 turns the jitter off, for a test. Nil: math/rand/v2.
 	Rand func() float64
 
 	// Spread is the width of the window, up to 50 years. 0: a quarter of the wait
@@ -38,9 +38,9 @@ const (
 	maxSpread = 30 * time.Second       // wider, and a long wait costs more than the herd does
 )
 
-// window returns the width of the window above base. With a maxWait it ends there
-// at the latest; where that would leave so little that the herd is back, it is
-// not cut, and the error is ErrExceedsMaxWait. Neither depends on a draw.
+// window returns the width of the window above base. With a maxWait it is cut to
+// end there. If so little would be left that the herd is back, it is not cut, and
+// the error is ErrExceedsMaxWait. Neither depends on a draw.
 func (j *Jitter) window(base, maxWait time.Duration) (time.Duration, error) {
 	spread := j.Spread
 	if spread == 0 {

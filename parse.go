@@ -18,16 +18,16 @@ const horizon = 438_300 * time.Hour
 //	Retry-After = HTTP-date / delay-seconds
 //
 // Blanks (SP and HTAB) around the value are not part of it, RFC 9110 §5.5. Digits
-// are looked at first, so "2000" is 33 minutes and not a year. Of HTTP-date all
-// three forms are read, case-sensitively, with the calendar checked. No clock is
-// read: what the date means for a wait is told by [Plan].
+// are looked at first, so "2000" is 33 minutes and not a year. All three forms of
+// HTTP-date are read, case-sensitively, and checked against the calendar. No clock
+// is read: what a date means for a wait is for [Plan] to say.
 //
 // The error is a *[FieldError] of field Retry-After that holds the value as it
 // was given. Its Err is one of ErrEmpty, ErrMultipleValues, ErrDelaySyntax,
 // ErrTooFarAhead (a delay of more than 50 years), ErrDateSyntax, ErrDateName,
-// ErrNoSuchDay, ErrTimeOfDay, ErrNonGMTZone or ErrDayNameMismatch; of several
-// faults in one value, any may be the one reported. Nothing is ever clamped or
-// guessed, and the Instruction beside an error is zero.
+// ErrNoSuchDay, ErrTimeOfDay, ErrNonGMTZone or ErrDayNameMismatch. If a value has
+// several faults, any of them may be reported. Nothing is guessed or clamped, and
+// the Instruction beside an error is zero.
 //
 // It is safe for concurrent use, and allocates nothing but its error.
 func ParseRetryAfter(value string) (Instruction, error) {
@@ -54,12 +54,9 @@ func beginsDelay(s string) bool {
 }
 
 // parseDelaySeconds reads delay-seconds = 1*DIGIT. The Age field, RFC 9111 §5.1,
-// has the same grammar and the same bound.
+// has the same grammar and the same bound; an empty one is as good as 0.
 func parseDelaySeconds(s string) (time.Duration, error) {
 	const most = int64(horizon / time.Second)
-	if s == "" {
-		return 0, ErrDelaySyntax
-	}
 	n := int64(0)
 	for i := range len(s) {
 		d := s[i] - '0'
@@ -116,7 +113,7 @@ func trimBlanks(s string) string {
 	return s
 }
 
-// An Instruction is one Retry-After field value, understood: either of the two
+// An Instruction is what one Retry-After field value says, in either of the two
 // forms of RFC 9110 §10.2.3. It is comparable. The zero Instruction is none.
 type Instruction struct {
 	Source Source        // the form: DelaySeconds or HTTPDate
@@ -126,9 +123,9 @@ type Instruction struct {
 
 // String returns the canonical field value: the delay in seconds, or the date as
 // IMF-fixdate. [ParseRetryAfter] reads it back to the same Instruction. In an
-// Instruction made by hand, part of a second is rounded up, for a client must
-// not be told to come early; the Date may have any location, and a Delay below
-// zero is 0. The zero Instruction gives the empty string.
+// Instruction made by hand, part of a second is rounded up, because no client may
+// be told to come early; the Date may have any location, and a Delay below zero
+// is 0. The zero Instruction gives the empty string.
 func (in Instruction) String() string {
 	switch in.Source {
 	case DelaySeconds:

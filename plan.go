@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Options is what a caller knows beside the header. The zero Options is right for
-// most; fill it anew for each response.
+// Options holds what the caller knows in addition to the header. The zero value
+// suits most callers. Set it afresh for each response.
 type Options struct {
 	// Attempt is the number of this try, from 0 or 1 as the caller counts. It is
-	// used with Jitter.Key alone, to give the client another place each round.
+	// only used with Jitter.Key, to give the client another place each round.
 	Attempt int
 
 	// Jitter spreads the clients above the floor. Zero: a random place in a
@@ -21,56 +21,58 @@ type Options struct {
 	Jitter Jitter
 
 	// RequestSentAt and ResponseReceivedAt are when the request had been written
-	// and when the first byte of the response came, both from time.Now: not
-	// rounded, not in another location, for both keep the monotonic reading.
-	// Either both are given or neither. The time between them then counts as age
-	// of the response, as in RFC 9111 §4.2.3, which over-estimates it: the floor
-	// is early by the time that the request took to arrive and be thought about.
-	// So give them only where the way back is slow, and taken around this one
-	// exchange, not around the whole of a Do that dials and redirects.
+	// and when the first byte of the response came. Give both or neither, exactly as
+	// time.Now returned them: Round, UTC, Local and In strip the monotonic reading,
+	// which is required.
+	//
+	// The time between them counts as age of the response, as in RFC 9111 §4.2.3.
+	// That over-estimates the age: the floor is early by the time that the request
+	// took to arrive and be thought about. So give them only if the way back is
+	// slow, and measure this one exchange, not a whole Do that dials and redirects.
 	//
 	// Both zero: the round trip counts as no time, and the response as received
 	// when Plan is called, which is never early.
 	RequestSentAt      time.Time
 	ResponseReceivedAt time.Time
 
-	// Age, if not nil, is the age of the response, in place of the Age field and
-	// the round trip: 0 to 50 years. Give one where the caches on the way are not
+	// Age, if not nil, is the age of the response, 0 to 50 years, in place of the
+	// Age field and the round trip. Give it if the caches on the way cannot be
 	// trusted. A pointer to zero counts delay-seconds from the receipt of the
-	// response, to the letter of RFC 9110 §10.2.3.
+	// response, to the letter of RFC 9110 §10.2.3. It is not used where
+	// TrustClientClock is.
 	Age *time.Duration
 
-	// MinWait is the caller's own backoff: less than this plus jitter is never
-	// planned. 0 to 50 years; 0: the floor of the server alone.
+	// MinWait is the caller's own backoff, 0 to 50 years: the wait is at least
+	// this, and jitter is added on top. 0: the server's floor alone.
 	MinWait time.Duration
 
-	// MaxWait is the longest wait that the caller takes, jitter included. The
-	// window is cut to end there, but never to less than 250ms, or Jitter.Spread
-	// where that is less, and the floor is never cut: what does not fit is
+	// MaxWait is the longest wait that the caller accepts, jitter included. The
+	// window is cut to end there, but not to less than 250ms, or Jitter.Spread if
+	// that is less. The floor is never cut: a wait that does not fit is
 	// ErrExceedsMaxWait. 0: no limit.
 	MaxWait time.Duration
 
-	// OnMissingDate tells what to do about an HTTP-date in Retry-After where the
+	// OnMissingDate says what to do about an HTTP-date in Retry-After if the
 	// response has no Date. Zero: RefuseMissingDate.
 	OnMissingDate MissingDate
 }
 
-// A MissingDate is an answer to an HTTP-date in Retry-After without a Date field
-// to count it from.
+// A MissingDate is what to do about an HTTP-date in Retry-After without a Date
+// field to count it from.
 type MissingDate uint8
 
 const (
 	// RefuseMissingDate, the zero value, has Plan return ErrMissingDate.
 	RefuseMissingDate MissingDate = iota
 
-	// TrustClientClock has Plan count from the wall clock of this client, and so
-	// takes its error into the floor: a client forty seconds fast comes forty
-	// seconds early.
+	// TrustClientClock has Plan count from the wall clock of this client, whose
+	// error is then in the floor: a client forty seconds fast comes forty seconds
+	// early. A date that has passed by that clock is a floor of zero.
 	TrustClientClock
 )
 
-// A RetryPlan is a wait and the account of it. It is a comparable value; the zero
-// RetryPlan is no plan. All durations but Instructed and Skew are at least 0.
+// A RetryPlan is a wait and how it was computed. It is a comparable value; the
+// zero RetryPlan is no plan. All durations but Instructed and Skew are at least 0.
 type RetryPlan struct {
 	Wait   time.Duration // what to wait, from the moment the response arrived
 	Floor  time.Duration // the server's minimum: never retry before this
@@ -79,51 +81,56 @@ type RetryPlan struct {
 
 	Source     Source        // the form of the instruction; zero: there was none
 	Instructed time.Duration // what the server asked for, before Age was taken off
-	Age        time.Duration // what was taken off, since the response is that old
+	Age        time.Duration // the age of the response, as it was taken off
 
-	Skew      time.Duration // client clock minus server clock, good to about a second; used by nothing
-	SkewKnown bool          // false: no usable Date to compare with
+	// Skew is the client's clock minus the server's, by Date, the Age field and the
+	// round trip, whatever Options.Age says. It is good to about a second, since
+	// Date has whole ones, and is used by nothing.
+	Skew      time.Duration
+	SkewKnown bool // false: there was no usable Date
 
-	ClampedToZero      bool // Instructed less Age was below zero, and Floor is zero
+	ClampedToZero      bool // Instructed less Age was below zero, so Floor is zero
 	TrustedClientClock bool // the floor was counted from the client's clock
 
 	Deadline Deadline // the end of Wait on the monotonic clock
 }
 
-// Plan turns the header of a 429 or 503, or of any other response that has a
-// Retry-After, into a wait.
+// Plan computes a wait from the header of a 429 or 503, or of any other response
+// that has a Retry-After.
 //
-// The floor is computed in the frame of the server: a delay-seconds as it stands,
-// an HTTP-date less the Date of the same response, and either less the age of
-// that response, RFC 9111 §4.2.3. The clock of this client is not part of it, so
-// however wrong that is, the floor is not. Jitter is added above the floor, or
-// above Options.MinWait where that is longer:
+// The floor is computed in the server's frame: from delay-seconds as it stands,
+// or from an HTTP-date minus the Date of the same response, and from either minus
+// the age of that response, RFC 9111 §4.2.3. The clock of this client is not part
+// of it, so it may be wrong by any amount. Jitter is added above the floor, or
+// above Options.MinWait if that is longer:
 //
 //	Floor = max(0, Instructed - Age)
 //	Wait  = max(Floor, MinWait) + Jitter
 //
-// Names of fields are looked up as [http.Header] keeps them; in a map made by
-// hand, without a canonical Retry-After, without regard to case. A malformed Age
-// is ignored (RFC 9111 §5.1), which makes the wait longer and never shorter, and
-// so is with delay-seconds a malformed Date. Header and options are not kept.
+// If the header has a canonical Retry-After, as one from net/http does, only
+// canonical names are read. Otherwise the names of all three fields are looked up
+// without regard to case. A malformed Age is ignored (RFC 9111 §5.1), which makes
+// the wait longer and never shorter; with delay-seconds, a malformed Date is
+// ignored too. Plan keeps neither the header nor the options.
 //
 // The errors, in this order:
 //
-//   - [ErrInvalidOptions], wrapped in a message that says which;
-//   - [ErrNoRetryAfter], bare, with a plan of MinWait plus jitter if MinWait is
-//     set;
+//   - [ErrInvalidOptions], wrapped in a message that names the option. Only what
+//     Jitter.Rand returns is looked at last, before ErrExceedsMaxWait;
+//   - [ErrNoRetryAfter], bare. If MinWait is set, a plan of MinWait plus jitter is
+//     returned with it;
 //   - a *[FieldError] of field Retry-After: whatever [ParseRetryAfter] refuses,
 //     [ErrMultipleValues] also for several field lines, [ErrMissingDate],
 //     [ErrBeforeDate] for a date more than a second before Date, [ErrTooFarAhead]
 //     for one more than 50 years after it;
-//   - a *[FieldError] of field Date, with an HTTP-date only: Date is malformed or
-//     there are several;
-//   - [ErrExceedsMaxWait], in place of ErrNoRetryAfter as well, with the whole
-//     plan of the uncut window.
+//   - a *[FieldError] of field Date, only with an HTTP-date: there are several, or
+//     the one is malformed;
+//   - [ErrExceedsMaxWait], also in place of ErrNoRetryAfter, with the whole plan
+//     of the uncut window.
 //
-// With every other error the plan is zero. After ErrNoRetryAfter a caller goes on
-// by its own backoff; after any other it stops, for there was an instruction and
-// to go on may be too early.
+// With every other error the plan is zero. Go on by a backoff of your own after
+// ErrNoRetryAfter alone. After any other error stop: the wait is too long, or
+// there was an instruction that cannot be read, and to go on may be too early.
 //
 // Plan is safe for concurrent use if Options.Jitter.Rand is.
 func Plan(header http.Header, opts Options) (plan RetryPlan, err error) {
@@ -246,7 +253,7 @@ func (o *Options) check(now time.Time) error {
 	case o.MaxWait < 0:
 		return invalid("MaxWait is %v, below zero", o.MaxWait)
 	case o.OnMissingDate > TrustClientClock:
-		return invalid("OnMissingDate is %d, which is no MissingDate", o.OnMissingDate)
+		return invalid("OnMissingDate is %d, not a MissingDate", o.OnMissingDate)
 	case sent.IsZero() && received.IsZero():
 		return nil
 	case sent.IsZero():
@@ -344,7 +351,7 @@ func parseAge(lines []string) time.Duration {
 	return age
 }
 
-// String returns the account of the plan in one line, such as
+// String returns the plan and how it was computed in one line, such as
 //
 //	wait 12.5s = floor 10s (http-date 30s - age 20s) + jitter 2.5s of 2.5s; client clock 40s ahead
 func (p RetryPlan) String() string {
@@ -388,9 +395,10 @@ func (p *RetryPlan) clocks() string {
 	return fmt.Sprintf("client clock %v ahead", skew)
 }
 
-// LogValue returns a group of all that the plan tells, under the names of its
-// fields in snake case: durations as durations, and the deadline as the wall
-// time estimated at this moment.
+// LogValue returns a group with every field of the plan, named in snake case:
+// durations as durations, which a JSON handler writes in nanoseconds, and the
+// deadline as the wall time estimated at this moment. It implements
+// [slog.LogValuer].
 func (p RetryPlan) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Duration("wait", p.Wait),

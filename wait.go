@@ -8,10 +8,9 @@ import (
 )
 
 // A Deadline is the instant at which a wait is over, on the monotonic clock of
-// this process: steps of the wall clock do not move it. It is a comparable
-// value, made by [Plan]; the zero Deadline is not set. It means nothing in
-// another process, or on the other side of the edge of a [testing/synctest]
-// bubble.
+// this process: steps of the wall clock do not move it. It is a comparable value,
+// made by [Plan]; the zero Deadline is not set. It means nothing in another
+// process, nor across the edge of a [testing/synctest] bubble.
 type Deadline struct {
 	mono time.Duration // since base
 	set  bool
@@ -21,32 +20,33 @@ type Deadline struct {
 // once it has passed, and 0 if the deadline is not set.
 func (d Deadline) Remaining() time.Duration { return systemClock().remaining(d) }
 
-// EstimatedWall returns when the deadline will be, by the wall clock as it stands
-// now and without a monotonic reading: for a log, or for another process. It is
-// worked out at each call, so it follows the steps that the wall clock makes. The
-// time is zero if the deadline is not set.
+// EstimatedWall returns when the deadline will be by the wall clock as it stands
+// now, without a monotonic reading: for a log, or for another process. It is
+// worked out at each call, so it follows the steps of the wall clock. It is the
+// zero time if the deadline is not set.
 func (d Deadline) EstimatedWall() time.Time { return systemClock().estimatedWall(d) }
 
 // IsZero reports whether the deadline is not set.
 func (d Deadline) IsZero() bool { return d == Deadline{} }
 
-// WaitFor waits until the deadline of the plan, and then returns nil. It never
-// returns nil before, however early or often its timer fires, and whatever
+// WaitFor waits until the deadline of the plan and then returns nil. It never
+// returns nil earlier, however early or often its timer fires, and whatever
 // happens to the wall clock. No timer and no goroutine outlives the call. It is
 // safe for concurrent use.
 //
 // Otherwise it returns, in this order:
 //
 //   - [ErrZeroPlan] if the plan has no deadline;
-//   - the error of a context that is done, at the call or during the wait. Where
-//     the context has a cause, the error is both: ctx.Err() and the cause;
+//   - the error of a context that is done, at the call or during the wait. If the
+//     context has a cause, the error is both ctx.Err() and the cause;
 //   - [ErrExceedsDeadline], at once, if the context would end before the plan or
-//     with it. It is also a [context.DeadlineExceeded], and its message has both
-//     figures.
+//     with it. The error is also [context.DeadlineExceeded], and its message has
+//     both figures.
 //
-// A plan that has passed already takes no timer and is not held against the
-// deadline of the context. To have the wait cut to fit a budget, where that can
-// be done without coming early, give the budget to Options.MaxWait as well.
+// If the deadline of the plan has already passed, WaitFor starts no timer and does
+// not look at the deadline of ctx. So a second wait for the same plan is none:
+// make a plan of each response. To have the window of the jitter cut to fit a
+// budget, set Options.MaxWait as well.
 func WaitFor(ctx context.Context, plan RetryPlan) error {
 	return systemClock().waitFor(ctx, plan.Deadline)
 }
