@@ -62,7 +62,7 @@ var (
 	// ErrMissingDate is an HTTP-date in Retry-After without a Date field to count
 	// it from. [TrustClientClock] accepts it.
 	ErrMissingDate = errors.New("no Date field to count this date from, " +
-		"and counted by its own clock a client forty seconds fast would compute no wait: " +
+		"and by its own clock a client forty seconds fast would compute no wait for the next forty: " +
 		"have the origin send Date, which RFC 9110 section 6.6.1 requires with a 429, " +
 		"or set Options.OnMissingDate to TrustClientClock")
 
@@ -125,11 +125,15 @@ func (e *FieldError) Error() string {
 	if e.date != "" {
 		beside = " beside Date " + quote(e.date)
 	}
-	return "retryafter: " + e.Field + " " + quote(e.Value) + beside + ": " + e.Err.Error()
+	return fmt.Sprintf("retryafter: %s %s%s: %v", e.Field, quote(e.Value), beside, e.Err)
 }
 
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
+
+func fieldError(field, value string, err error) error {
+	return &FieldError{Field: field, Value: value, Err: err}
+}
 
 // quote makes a value from the network safe and short enough for a log.
 func quote(value string) string {
@@ -138,6 +142,11 @@ func quote(value string) string {
 		return fmt.Sprintf("%q", value)
 	}
 	return fmt.Sprintf("%q... (%d bytes)", value[:most], len(value))
+}
+
+// invalid is ErrInvalidOptions with the option and what is wrong with it.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalidOptions, fmt.Sprintf(format, args...))
 }
 
 // limitError is a wait that does not fit a limit of the caller's.

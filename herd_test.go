@@ -151,7 +151,8 @@ func TestHerd(t *testing.T) {
 	}{
 		// All of them in the half millisecond that they first came in.
 		{exact, 0, 5000, 5000},
-		// By hand: nothing of a uniform draw over 30 s is left after 30 s. 5,000 over
+		// The other figures are pinned to the one source of chance. By hand they have to
+		// be near: nothing of a uniform draw over 30 s is left after 30 s. 5,000 over
 		// 300 tenths of a second are 16.7 in each, with a standard deviation of 4.1,
 		// and three of these more in the busiest.
 		{full, 5000, 4, 28},
@@ -264,6 +265,16 @@ func TestKeyPlace(t *testing.T) {
 				t.Errorf("%.10q, attempt %d: jitter %v, %v, want %v", c.key, c.attempt, p.Jitter, err, c.jitter)
 			}
 		}
+	}
+}
+
+// TestKeyPlaceOfLargeAttempt has an Attempt that needs all of its 8 bytes.
+func TestKeyPlaceOfLargeAttempt(t *testing.T) {
+	if strconv.IntSize < 64 {
+		t.Skip("an int has 4 bytes here")
+	}
+	if got, want := keyPlace("client-7", math.MaxInt), float64(154534625082341)/(1<<53); got != want {
+		t.Errorf("place %v, want %v", got, want)
 	}
 }
 

@@ -23,6 +23,7 @@ func parseHTTPDate(s string) (time.Time, error) {
 	return parseRFC850(s)
 }
 
+// IMF-fixdate = day-name "," SP date1 SP time-of-day SP GMT
 func parseIMFFixdate(s string) (time.Time, error) {
 	const form = "Sun, 06 Nov 1994 08:49:37"
 	if len(s) < len(form) || s[4] != ' ' || s[7] != ' ' || s[11] != ' ' || s[16] != ' ' {
@@ -39,6 +40,7 @@ func parseIMFFixdate(s string) (time.Time, error) {
 	return utc(dayName, day, month, 100*century+year, timeOfDay)
 }
 
+// asctime-date = day-name SP month SP ( 2DIGIT / ( SP 1DIGIT )) SP time-of-day SP year
 func parseAsctime(s string) (time.Time, error) {
 	const form = "Sun Nov  6 08:49:37 1994"
 	if len(s) != len(form) || s[7] != ' ' || s[10] != ' ' || s[19] != ' ' {
@@ -55,6 +57,7 @@ func parseAsctime(s string) (time.Time, error) {
 	return utc(dayName, day, month, 100*century+year, timeOfDay)
 }
 
+// rfc850-date = day-name-l "," SP 2DIGIT "-" month "-" 2DIGIT SP time-of-day SP GMT
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
 	dayName, _, _ := strings.Cut(s, ",") // Sunday; three letters are another form's

@@ -15,7 +15,8 @@ import (
 // this package: the first 8 bytes, big-endian, of SHA-256 over the Attempt (8
 // bytes, big-endian) followed by the bytes of Key; of these the top 53 bits,
 // divided by 2^53. The jitter is that place times the width of the window in
-// nanoseconds, in IEEE 754 double precision, truncated to an integer.
+// nanoseconds, in IEEE 754 double precision, truncated to an integer, and at most
+// the width.
 type Jitter struct {
 	// Key is a stable identity of this client, different from every other
 	// client's. It keeps its place when it asks again within one Attempt, and has
@@ -68,7 +69,7 @@ func (j *Jitter) draw(attempt int, spread time.Duration) (time.Duration, error) 
 	default:
 		place = rand.Float64()
 	}
-	if !(place >= 0 && place <= 1) { // not in this order for NaN, which is neither
+	if !(place >= 0 && place <= 1) { // written so that NaN is refused as well
 		return 0, invalid("Jitter.Rand returned %v, which is not in [0, 1]", place)
 	}
 	// A spread of more than 2^53 ns may be rounded up on its way to a float64.

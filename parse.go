@@ -73,10 +73,6 @@ func parseDelaySeconds(s string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-func fieldError(field, value string, err error) error {
-	return &FieldError{Field: field, Value: value, Err: err}
-}
-
 // fault names what is wrong with a refused value better than the grammar that
 // refused it could: it may be no value at all, or a list, or a date after all.
 func fault(s string, err error) error {

@@ -260,6 +260,7 @@ var refusedValues = []refused{
 	{"Tue, 04 Aug 20\u0662 12:00:30 GMT", ErrDateSyntax, "an Arabic digit in two bytes"},
 	{"Tuesday, 04-Aug-2x 12:00:30 GMT", ErrDateSyntax, "a letter in the year of RFC 850"},
 	{"AAAA, 00-000-00 00:00:00 GMT", ErrDateSyntax, "a month of digits, whatever the day name"},
+	{"T9e Aug  4 12:00:30 2026", ErrDateSyntax, "a digit in the day name, with no comma after it"},
 	{"Tuesd4y, 04-Aug-26 12:00:30 GMT", ErrMultipleValues, "a comma after more than letters"},
 	{"Tue Aug x4 12:00:30 2026", ErrDateSyntax, "a letter in the day of asctime"},
 	{"Tue Aug  x 12:00:30 2026", ErrDateSyntax, "after the blank"},
@@ -311,24 +312,43 @@ func TestParseRetryAfter(t *testing.T) {
 	}
 }
 
-// TestFormsAgree writes every day of ten thousand years in the forms that can
-// write it, and reads each back to the same instant. It is also what shows that
-// RFC 850's day name always settles the century: a date of two readings would
-// come back as the other one.
+// TestFormsAgree writes dates in the forms that can write them and reads each back
+// to the same instant: every day of 400 years, after which the calendar repeats
+// itself, and one in 41 of the other 9,600. Every day that RFC 850 can write is
+// among them, which shows that the day name always settles the century: a date of
+// two readings would come back as the other one.
 func TestFormsAgree(t *testing.T) {
 	const day = 86400
-	first := time.Date(0, 1, 1, 8, 49, 37, 0, time.UTC).Unix()
-	last := time.Date(9999, 12, 31, 8, 49, 37, 0, time.UTC).Unix()
-	for unix := first; unix <= last; unix += day {
-		want := time.Unix(unix, 0).UTC()
-		layouts := []string{http.TimeFormat, time.ANSIC}
-		if year := want.Year(); 1900 <= year && year < 2100 {
-			layouts = append(layouts, "Monday, 02-Jan-06 15:04:05 GMT")
+	last := time.Date(9999, 12, 31, 8, 49, 37, 0, time.UTC)
+	for want := time.Date(0, 1, 1, 8, 49, 37, 0, time.UTC); !want.After(last); {
+		layouts, step := []string{http.TimeFormat, time.ANSIC}, int64(41*day)
+		if year := want.Year(); 1699 <= year && year < 2100 {
+			step = day
+			if year >= 1900 {
+				layouts = append(layouts, "Monday, 02-Jan-06 15:04:05 GMT")
+			}
 		}
 		for _, layout := range layouts {
 			value := want.Format(layout)
 			if got, err := ParseRetryAfter(value); err != nil || got.Date != want {
 				t.Fatalf("%q is read as %v, %v", value, got.Date, err)
+			}
+		}
+		want = time.Unix(want.Unix()+step, 0).UTC()
+	}
+}
+
+// TestOneByteWrong puts every byte into every place of each form.
+func TestOneByteWrong(t *testing.T) {
+	for _, value := range []string{
+		"120",
+		"Tue, 04 Aug 2026 12:00:30 GMT",
+		"Tuesday, 04-Aug-26 12:00:30 GMT",
+		"Tue Aug  4 12:00:30 2026",
+	} {
+		for i := range value {
+			for b := range 256 {
+				checkParse(t, value[:i]+string([]byte{byte(b)})+value[i+1:])
 			}
 		}
 	}
@@ -437,16 +457,23 @@ func TestNaiveParsing(t *testing.T) {
 // part of the parser looking through it again and again, or copying it.
 func TestRefusalIsCheap(t *testing.T) {
 	const size = 1 << 20
+	values := map[string]error{strings.Repeat("1", size): ErrTooFarAhead, strings.Repeat(" ", size): ErrEmpty}
 	for _, fill := range []string{"1", " ", "\t", ",", "a", "-", ":", "\x00", "\xff", "Tue, "} {
-		value := strings.Repeat(fill, size/len(fill)) + "!"
+		values[strings.Repeat(fill, size/len(fill))+"!"] = nil // whichever
+	}
+	for value, want := range values {
+		header := http.Header{"Retry-After": {value}}
 		var err error
-		allocs := testing.AllocsPerRun(1, func() { _, err = ParseRetryAfter(value) })
-		if err == nil || allocs > 1 {
-			t.Errorf("a megabyte of %q: %v, %v allocations", fill, err, allocs)
-			continue
-		}
-		if message := err.Error(); len(message) > 600 || !strings.Contains(message, "bytes)") {
-			t.Errorf("a megabyte of %q: %d bytes of message: %s", fill, len(message), message)
+		for name, refuse := range map[string]func(){
+			"ParseRetryAfter": func() { _, err = ParseRetryAfter(value) },
+			"Plan":            func() { _, err = Plan(header, Options{}) },
+		} {
+			allocs := testing.AllocsPerRun(5, refuse)
+			if err == nil || want != nil && !errors.Is(err, want) || allocs > 1 {
+				t.Errorf("%s of a megabyte of %.5q: %v, %v allocations", name, value, err, allocs)
+			} else if message := err.Error(); len(message) > 600 || !strings.Contains(message, " bytes)") {
+				t.Errorf("%s of a megabyte of %.5q: %d bytes of message: %s", name, value, len(message), message)
+			}
 		}
 	}
 }
@@ -471,6 +498,13 @@ var plainForms = map[string]*regexp.Regexp{
 	"asctime":     regexp.MustCompile(`(?s)^(...) (...) (..) (..)(.)(..)(.)(..) (....)$`),
 }
 
+var (
+	digitsOnly  = regexp.MustCompile(`^[0-9]+$`)
+	lettersOnly = regexp.MustCompile(`^[A-Za-z]+$`)
+	namedFirst  = regexp.MustCompile(`^[A-Za-z]+,`)
+	oneWordZone = regexp.MustCompile(`^( [^ \t]*)?$`)
+)
+
 // plainParse reads Retry-After a second time, slowly, with the time package for
 // the calendar. Its faults are all those that a value has, each found by itself:
 // ParseRetryAfter may report any of them.
@@ -480,14 +514,14 @@ func plainParse(value string) (Instruction, []error) {
 	if s == "" {
 		return Instruction{}, []error{ErrEmpty}
 	}
-	if regexp.MustCompile(`^[0-9]+$`).MatchString(s) {
+	if digitsOnly.MatchString(s) {
 		n, _ := new(big.Int).SetString(s, 10)
 		if n.Cmp(big.NewInt(50*365.25*24*3600)) > 0 {
 			return Instruction{}, []error{ErrTooFarAhead}
 		}
 		return delay(n.Int64()), nil
 	}
-	if strings.Contains(regexp.MustCompile(`^[A-Za-z]+,`).ReplaceAllString(s, ""), ",") {
+	if strings.Contains(namedFirst.ReplaceAllString(s, ""), ",") {
 		return Instruction{}, []error{ErrMultipleValues}
 	}
 	if strings.Contains("0123456789+-.", s[:1]) {
@@ -513,7 +547,7 @@ func plainParse(value string) (Instruction, []error) {
 		case "RFC 850":
 			if len(p.dayName) > 3 && slices.Contains(longNames, p.dayName) {
 				p.dayName = p.dayName[:3]
-			} else if regexp.MustCompile(`^[A-Za-z]+$`).MatchString(p.dayName) {
+			} else if lettersOnly.MatchString(p.dayName) {
 				p.dayName = "unknown"
 			}
 			// Of the two centuries take the one that fits, or else the later one.
@@ -548,9 +582,9 @@ func (p plainDate) read() (Instruction, []error) {
 	}
 	digits := p.day + p.year + p.clock[0] + p.clock[2] + p.clock[4]
 	letters := p.dayName + p.month
-	badShape := !regexp.MustCompile(`^[0-9]+$`).MatchString(digits) ||
-		!regexp.MustCompile(`^[A-Za-z]+$`).MatchString(letters) || p.clock[1]+p.clock[3] != "::"
-	oneWord := regexp.MustCompile(`^( [^ \t]*)?$`).MatchString(p.zone)
+	badShape := !digitsOnly.MatchString(digits) ||
+		!lettersOnly.MatchString(letters) || p.clock[1]+p.clock[3] != "::"
+	oneWord := oneWordZone.MatchString(p.zone)
 	found(ErrDateSyntax, badShape || !oneWord)
 	found(ErrNonGMTZone, oneWord && p.zone != " GMT")
 

@@ -23,7 +23,7 @@ type Options struct {
 	// RequestSentAt and ResponseReceivedAt are when the request had been written
 	// and when the first byte of the response came. Give both or neither, exactly as
 	// time.Now returned them: Round, UTC, Local and In strip the monotonic reading,
-	// which is required.
+	// which is required. The exchange, and the time since, are at most 50 years.
 	//
 	// The time between them counts as age of the response, as in RFC 9111 §4.2.3.
 	// That over-estimates the age: the floor is early by the time that the request
@@ -230,7 +230,7 @@ func (p *RetryPlan) setFloor(in Instruction, from time.Time, age time.Duration) 
 		return ErrBeforeDate
 	}
 	p.Source, p.Instructed, p.Age = in.Source, instructed, age
-	p.Floor = max(instructed, age) - age // max(0, instructed-age), which could wrap
+	p.Floor = max(0, instructed-age)
 	p.ClampedToZero = instructed < age
 	return nil
 }
@@ -260,7 +260,7 @@ func (o *Options) check(now time.Time) error {
 		return invalid("ResponseReceivedAt is given without RequestSentAt")
 	case received.IsZero():
 		return invalid("RequestSentAt is given without ResponseReceivedAt")
-	case isMonotonic(now) && !(isMonotonic(sent) && isMonotonic(received)):
+	case hasMonotonic(now) && !(hasMonotonic(sent) && hasMonotonic(received)):
 		return invalid("RequestSentAt or ResponseReceivedAt has no monotonic reading: " +
 			"take both from time.Now, as they are")
 	case received.Sub(sent) < 0:
@@ -273,12 +273,8 @@ func (o *Options) check(now time.Time) error {
 	return nil
 }
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrInvalidOptions}, args...)...)
-}
-
-// isMonotonic reports whether a time has a monotonic reading, which Round strips.
-func isMonotonic(t time.Time) bool { return t != t.Round(0) }
+// hasMonotonic reports whether a time has a monotonic reading, which Round strips.
+func hasMonotonic(t time.Time) bool { return t != t.Round(0) }
 
 // response is what a header says of its response.
 type response struct {
@@ -368,15 +364,17 @@ func (p RetryPlan) String() string {
 
 // instruction says where the floor comes from.
 func (p *RetryPlan) instruction() string {
-	switch {
-	case p.Source == 0:
+	if p.Source == 0 {
 		return "no Retry-After"
-	case p.ClampedToZero:
-		return fmt.Sprintf("%v %v - age %v, clamped to zero", p.Source, p.Instructed, p.Age)
-	case p.Age > 0:
-		return fmt.Sprintf("%v %v - age %v", p.Source, p.Instructed, p.Age)
 	}
-	return fmt.Sprintf("%v %v", p.Source, p.Instructed)
+	text := fmt.Sprintf("%v %v", p.Source, p.Instructed)
+	if p.Age > 0 {
+		text += fmt.Sprintf(" - age %v", p.Age)
+	}
+	if p.ClampedToZero {
+		text += ", clamped to zero"
+	}
+	return text
 }
 
 // clocks says what is known of this client's clock.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -48,6 +49,8 @@ func TestSkew(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\nRetry-After: %s\nDate:        %s\n\n", d30, d0)
 	fmt.Fprintf(&table, "%-16s %16s %8s %16s\n", "client's clock", "four lines wait", "floor", "skew reported")
+	local := time.Local
+	defer func() { time.Local = local }()
 	for _, offset := range offsets {
 		client := t0.Add(offset.ahead)
 		header := fields("Retry-After", d30, "Date", d0)
@@ -69,10 +72,8 @@ func TestSkew(t *testing.T) {
 		// The same with Retry-After in asctime form, which has no zone and means GMT,
 		// on machines whose own zone is another.
 		for _, zone := range []*time.Location{time.FixedZone("New York", -4*3600), time.FixedZone("Kathmandu", 5*3600+45*60)} {
-			local := time.Local
 			time.Local = zone
 			p, err := planAt(client.In(zone), fields("Retry-After", "Tue Aug  4 12:00:30 2026", "Date", d0), Options{})
-			time.Local = local
 			if err != nil || p.Floor != 30*second || p.Skew != offset.ahead {
 				t.Errorf("%s, in %v: %v, %v", offset.name, zone, p, err)
 			}
@@ -215,7 +216,8 @@ func TestSteppedClock(t *testing.T) {
 		{"stepped 1 day back", once(-24 * time.Hour), 24*time.Hour + 30*second},
 		{"stepped 1 year ahead", once(year), 10 * second},
 		{"stepped 1 year back", once(-year), year + 30*second},
-		// NTP slews by 500 ppm at the most, 5 ms in 10 s. By hand: after 20 s a fast
+		// NTP slews by 500 ppm at the most, 5 ms in 10 s; here by itself, though some
+		// systems slew their monotonic clock along with it. By hand: after 20 s a fast
 		// clock is 10 ms ahead and has 9.99 s to go. A slow one is 15 ms behind after
 		// 30 s, then 7.5 us after these, then 3.75 ns.
 		{"slewed 500 ppm fast", slew(500), 29990 * time.Millisecond},
@@ -355,6 +357,58 @@ func TestWallClockContext(t *testing.T) {
 		if !errors.Is(err, c.err) || err == nil && m.mono != 30*second || err != nil && m.mono != 0 {
 			t.Errorf("stepped by %v: %v after %v, want %v", c.step, err, m.mono, c.err)
 		}
+	}
+}
+
+// TestPassedPlan is not held against the deadline of a context that is not done,
+// be it a plan that ends this very nanosecond.
+func TestPassedPlan(t *testing.T) {
+	for _, late := range []time.Duration{0, 1} {
+		m := &machine{wall: t0, onTimer: onTime}
+		p := m.plan30(t)
+		m.pass(30*second + late)
+		if err := m.clock().waitFor(wallContext{t.Context(), t0}, p.Deadline); err != nil || len(m.armed) != 0 {
+			t.Errorf("%v late: %v, %d timers", late, err, len(m.armed))
+		}
+	}
+}
+
+// stepped returns a time of this process as it would be had the wall clock been
+// stepped: by the monotonic clock it is later by d, and by the wall clock it is
+// the same. No function of the time package makes one.
+func stepped(t *testing.T, now time.Time, d time.Duration) time.Time {
+	reading := now
+	(*struct {
+		wall uint64
+		mono int64
+		loc  *time.Location
+	})(unsafe.Pointer(&reading)).mono += int64(d)
+	if reading.Sub(now) != d || !reading.Round(0).Equal(now.Round(0)) {
+		t.Skip("a time.Time is made of other fields by now")
+	}
+	return reading
+}
+
+// TestSteppedTimes has the wall clock stepped between two times of this process:
+// what counts is how far they are apart by the monotonic clock.
+func TestSteppedTimes(t *testing.T) {
+	now := time.Now()
+	opts := Options{
+		RequestSentAt:      stepped(t, now, -10*second-200*time.Millisecond),
+		ResponseReceivedAt: stepped(t, now, -10*second),
+		Jitter:             Jitter{Rand: atFloor},
+	}
+	p, err := Plan(fields("Retry-After", "30"), opts)
+	if err != nil || p.Age != 200*time.Millisecond {
+		t.Fatalf("%v, %v", p, err)
+	}
+	if got, want := p.Deadline.mono, now.Sub(base)-10*second+p.Wait; got != want {
+		t.Errorf("the deadline is at %v, want %v: a wait after the receipt", got, want)
+	}
+	// This context ends in an hour by the wall clock, and before the plan in fact.
+	end := stepped(t, now.Add(time.Hour), -time.Hour+10*second)
+	if err := WaitFor(wallContext{t.Context(), end}, p); !errors.Is(err, ErrExceedsDeadline) {
+		t.Error(err)
 	}
 }
 
