@@ -1367,6 +1367,14 @@ var planInputs = rapid.Custom(func(t *rapid.T) planInput {
 	return in
 })
 
+// receipt is when the response was received, by the client's wall clock.
+func (in planInput) receipt() time.Time {
+	if in.opts.ResponseReceivedAt.IsZero() {
+		return in.wall
+	}
+	return in.opts.ResponseReceivedAt
+}
+
 // plainFloor computes Instructed, Age and Floor a second time, in integers that
 // do not wrap, for an input that makes a plan by its own Date or by none.
 func plainFloor(in planInput) (instructed, age, floor *big.Int) {
@@ -1398,77 +1406,63 @@ func plainFloor(in planInput) (instructed, age, floor *big.Int) {
 	return instructed, age, floor
 }
 
+// plainVerdict says which kind of outcome an input has to have, by the words of the
+// reference: ErrInvalidOptions, ErrNoRetryAfter, errField for a FieldError, or nil
+// for a plan, be it one that MaxWait refuses.
+func plainVerdict(in planInput) error {
+	o := in.opts
+	outside := func(d time.Duration) bool { return d < 0 || d > 50*year }
+	badTimes := o.RequestSentAt.IsZero() != o.ResponseReceivedAt.IsZero()
+	if !o.RequestSentAt.IsZero() && !o.ResponseReceivedAt.IsZero() {
+		ago := in.wall.Sub(o.ResponseReceivedAt)
+		badTimes = outside(o.ResponseReceivedAt.Sub(o.RequestSentAt)) || outside(ago.Abs())
+	}
+	badAge := o.Age != nil && outside(*o.Age)
+	if o.Attempt < 0 || badTimes || badAge || outside(o.MinWait) || o.MaxWait < 0 || outside(o.Jitter.Spread) || o.OnMissingDate > 1 {
+		return ErrInvalidOptions
+	}
+	lines, dates := in.header["Retry-After"], in.header["Date"]
+	if len(lines) == 0 {
+		return ErrNoRetryAfter
+	}
+	instruction, faults := plainParse(lines[0])
+	if len(lines) > 1 || faults != nil {
+		return errField
+	}
+	if instruction.Source == DelaySeconds {
+		return nil
+	}
+	if len(dates) == 0 { // by the client's clock, if that is trusted
+		if o.OnMissingDate != TrustClientClock || instruction.Date.Sub(in.receipt()) > 50*year {
+			return errField
+		}
+		return nil
+	}
+	date, faults := plainParse(dates[0])
+	wait := instruction.Date.Unix() - date.Date.Unix()
+	if len(dates) > 1 || faults != nil || date.Source != HTTPDate || wait < -1 || wait > 1577880000 {
+		return errField
+	}
+	return nil
+}
+
+var errField = errors.New("a FieldError")
+
 // checkPlan holds for every header and all options there are.
 func checkPlan(fatalf func(format string, args ...any), in planInput) {
 	p, err := planAt(in.wall, in.header, in.opts)
-
-	// What comes with which error.
-	complete := err == nil || errors.Is(err, ErrExceedsMaxWait) || err == ErrNoRetryAfter && in.opts.MinWait > 0
-	if !complete {
-		if p != (RetryPlan{}) {
-			fatalf("%v, and a plan: %+v", err, p)
-		}
+	checkVerdict(fatalf, in, p, err)
+	if p == (RetryPlan{}) {
 		return
 	}
-	if p.Deadline.IsZero() {
-		fatalf("no deadline: %+v", p)
-	}
-
-	// The wait is the floor, or the caller's own, and a place in the window above.
-	base := max(p.Floor, in.opts.MinWait)
-	if p.Floor < 0 || p.Jitter < 0 || p.Jitter > p.Spread || p.Wait != base+p.Jitter || p.Wait < base {
-		fatalf("floor, jitter and wait do not add up: %+v", p)
-	}
-	receipt := time.Hour
-	if !in.opts.ResponseReceivedAt.IsZero() {
-		receipt -= in.wall.Sub(in.opts.ResponseReceivedAt)
-	}
-	if p.Deadline.mono-receipt != p.Wait || p.Deadline.mono < receipt {
-		fatalf("the deadline is not a wait after the receipt: %+v", p)
-	}
-
-	// MaxWait holds, or is the error.
-	least := base + min(p.Spread, 250*time.Millisecond)
-	fits := in.opts.MaxWait == 0 || least <= in.opts.MaxWait
-	if fits == errors.Is(err, ErrExceedsMaxWait) || fits && in.opts.MaxWait > 0 && p.Wait > in.opts.MaxWait {
-		fatalf("MaxWait %v: %+v, %v", in.opts.MaxWait, p, err)
-	}
-
-	// The floor is that of exact arithmetic.
-	if p.Source != 0 && !p.TrustedClientClock {
-		instructed, age, floor := plainFloor(in)
-		if instructed.Cmp(big.NewInt(int64(p.Instructed))) != 0 || age.Cmp(big.NewInt(int64(p.Age))) != 0 ||
-			floor.Cmp(big.NewInt(int64(p.Floor))) != 0 || p.ClampedToZero != (instructed.Cmp(age) < 0) {
-			fatalf("floor %v of %v less %v: %+v", floor, instructed, age, p)
-		}
-	}
-
-	// The same input makes the same plan.
+	checkSums(fatalf, in, p, err)
 	if again, _ := planAt(in.wall, in.header, in.opts); again != p {
-		fatalf("once %+v, and then %+v", p, again)
+		fatalf("the same input makes %+v, and then %+v", p, again)
 	}
-
-	// Another client, whose clock is wrong by an hour, has the same plan but for
-	// the skew, which is off by that hour.
-	if moved := in.wall.Add(time.Hour); !p.TrustedClientClock {
-		opts := in.opts
-		if !opts.RequestSentAt.IsZero() {
-			opts.RequestSentAt = opts.RequestSentAt.Add(time.Hour)
-			opts.ResponseReceivedAt = opts.ResponseReceivedAt.Add(time.Hour)
-		}
-		other, otherErr := planAt(moved, in.header, opts)
-		saturated := p.Skew > math.MaxInt64-time.Hour || p.Skew == math.MinInt64
-		if p.SkewKnown && !saturated {
-			other.Skew -= time.Hour
-		}
-		if saturated {
-			other.Skew = p.Skew
-		}
-		if other != p || fmt.Sprint(otherErr) != fmt.Sprint(err) {
-			fatalf("an hour ahead the plan is %+v, %v, and not %+v, %v", other, otherErr, p, err)
-		}
+	if !p.TrustedClientClock {
+		checkFloor(fatalf, in, p)
+		checkMoved(fatalf, in, p, err)
 	}
-
 	// A response a second older has no higher floor.
 	if older := p.Age + second; older <= 50*year {
 		opts := in.opts
@@ -1479,17 +1473,100 @@ func checkPlan(fatalf func(format string, args ...any), in planInput) {
 	}
 }
 
+// checkVerdict has the error that there must be, and a whole plan or none with it.
+func checkVerdict(fatalf func(format string, args ...any), in planInput, p RetryPlan, err error) {
+	var fe *FieldError
+	want := plainVerdict(in)
+	ok := want == nil || errors.Is(err, want) || want == errField && errors.As(err, &fe)
+	switch {
+	case err == nil:
+		ok = want == nil
+	case errors.Is(err, ErrExceedsMaxWait):
+		ok = want == nil || want == ErrNoRetryAfter && in.opts.MinWait > 0
+	case errors.Is(err, ErrInvalidOptions) && want == nil || want == ErrNoRetryAfter && in.opts.MinWait > 0:
+		// Only Rand is looked at so late.
+		place := math.NaN()
+		if in.opts.Jitter.Rand != nil {
+			place = in.opts.Jitter.Rand()
+		}
+		ok = err == want || in.opts.Jitter.Rand != nil && !(place >= 0 && place <= 1)
+	}
+	if !ok {
+		fatalf("%v, and not %v", err, want)
+	}
+	whole := err == nil || errors.Is(err, ErrExceedsMaxWait) || err == ErrNoRetryAfter && in.opts.MinWait > 0
+	if whole == (p == RetryPlan{}) || whole == p.Deadline.IsZero() {
+		fatalf("%v with %+v", err, p)
+	}
+}
+
+// checkSums has the wait made of the floor, or the caller's own, and a place in
+// the window above, within MaxWait.
+func checkSums(fatalf func(format string, args ...any), in planInput, p RetryPlan, err error) {
+	base := max(p.Floor, in.opts.MinWait)
+	if p.Floor < 0 || p.Jitter < 0 || p.Jitter > p.Spread || p.Wait != base+p.Jitter || p.Wait < base {
+		fatalf("floor, jitter and wait do not add up: %+v", p)
+	}
+	receipt := time.Hour - in.wall.Sub(in.receipt())
+	if p.Deadline.mono-receipt != p.Wait || p.Deadline.mono < receipt {
+		fatalf("the deadline is not a wait after the receipt: %+v", p)
+	}
+	least := base + min(p.Spread, 250*time.Millisecond)
+	fits := in.opts.MaxWait == 0 || least <= in.opts.MaxWait
+	if fits == errors.Is(err, ErrExceedsMaxWait) || fits && in.opts.MaxWait > 0 && p.Wait > in.opts.MaxWait {
+		fatalf("MaxWait %v: %+v, %v", in.opts.MaxWait, p, err)
+	}
+}
+
+// checkFloor has the floor of arithmetic that does not wrap.
+func checkFloor(fatalf func(format string, args ...any), in planInput, p RetryPlan) {
+	if p.Source == 0 {
+		if p.Floor != 0 || p.Instructed != 0 || p.Age != 0 || p.ClampedToZero {
+			fatalf("a floor of no instruction: %+v", p)
+		}
+		return
+	}
+	instructed, age, floor := plainFloor(in)
+	if instructed.Cmp(big.NewInt(int64(p.Instructed))) != 0 || age.Cmp(big.NewInt(int64(p.Age))) != 0 ||
+		floor.Cmp(big.NewInt(int64(p.Floor))) != 0 || p.ClampedToZero != (instructed.Cmp(age) < 0) {
+		fatalf("floor %v of %v less %v: %+v", floor, instructed, age, p)
+	}
+}
+
+// checkMoved has a client whose clock is an hour ahead of this one's make the same
+// plan, but for the skew, which is more by that hour.
+func checkMoved(fatalf func(format string, args ...any), in planInput, p RetryPlan, err error) {
+	opts := in.opts
+	if !opts.RequestSentAt.IsZero() {
+		opts.RequestSentAt = opts.RequestSentAt.Add(time.Hour)
+		opts.ResponseReceivedAt = opts.ResponseReceivedAt.Add(time.Hour)
+	}
+	other, otherErr := planAt(in.wall.Add(time.Hour), in.header, opts)
+	want := p
+	if p.SkewKnown {
+		want.Skew += time.Hour
+	}
+	if p.Skew > math.MaxInt64-time.Hour || p.Skew == math.MinInt64 { // it has saturated
+		want.Skew = other.Skew
+	}
+	if other != want || fmt.Sprint(otherErr) != fmt.Sprint(err) {
+		fatalf("an hour ahead the plan is %+v, %v, and not %+v, %v", other, otherErr, want, err)
+	}
+}
+
 func TestPlanInvariants(t *testing.T) {
-	planned := 0
+	planned, drawn := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := planInputs.Draw(t, "input")
+		drawn++
 		if _, err := planAt(in.wall, in.header, in.opts); err == nil {
 			planned++
 		}
 		checkPlan(t.Fatalf, in)
 	})
+	t.Logf("%d of %d inputs made a plan", planned, drawn)
 	if planned == 0 {
-		t.Error("no input made a plan")
+		t.Error("none did")
 	}
 }
 
