@@ -338,7 +338,8 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestOneByteWrong puts every byte into every place of each form.
+// TestOneByteWrong puts every byte into every place of each form, in place of the
+// one there and before it, and cuts the form off there.
 func TestOneByteWrong(t *testing.T) {
 	for _, value := range []string{
 		"120",
@@ -347,8 +348,11 @@ func TestOneByteWrong(t *testing.T) {
 		"Tue Aug  4 12:00:30 2026",
 	} {
 		for i := range value {
+			checkParse(t, value[:i])
 			for b := range 256 {
-				checkParse(t, value[:i]+string([]byte{byte(b)})+value[i+1:])
+				wrong := string([]byte{byte(b)})
+				checkParse(t, value[:i]+wrong+value[i+1:])
+				checkParse(t, value[:i]+wrong+value[i:])
 			}
 		}
 	}
