@@ -66,6 +66,6 @@
 // In a [testing/synctest] bubble Plan and WaitFor go by the clock of the bubble, so
 // a test of a caller's own retry loop waits an hour in no time and can be exact to
 // the nanosecond. Make the context, the times and the plan inside the bubble, and
-// answer requests from an [net/http.RoundTripper] there and not over the network. With
+// answer requests from a [net/http.RoundTripper] there and not over the network. With
 // a Jitter.Key, or a Jitter.Rand of the test's own, the waits are repeatable.
 package retryafter

@@ -62,7 +62,7 @@ var (
 	// ErrMissingDate is an HTTP-date in Retry-After without a Date field to count
 	// it from. [TrustClientClock] accepts it.
 	ErrMissingDate = errors.New("no Date field to count this date from, " +
-		"and by its own clock a client forty seconds fast would compute no wait for the next forty: " +
+		"and by its own clock a client forty seconds fast would compute no wait: " +
 		"have the origin send Date, which RFC 9110 section 6.6.1 requires with a 429, " +
 		"or set Options.OnMissingDate to TrustClientClock")
 

@@ -140,14 +140,17 @@ func (in Instruction) String() string {
 	return ""
 }
 
-// A Source is the form in which a server gave its instruction. The zero Source
-// is no instruction.
+// A Source is the form in which a server gave its instruction, RFC 9110 §10.2.3.
+// The zero Source is no instruction.
 type Source uint8
 
-// The two forms of Retry-After, RFC 9110 §10.2.3.
 const (
-	DelaySeconds Source = iota + 1 // a number of seconds, as in "120"
-	HTTPDate                       // an instant, as in "Fri, 31 Dec 1999 23:59:59 GMT"
+	// DelaySeconds is a number of seconds, as in "120".
+	DelaySeconds Source = iota + 1
+
+	// HTTPDate is an instant by the server's clock, as in "Fri, 31 Dec 1999
+	// 23:59:59 GMT".
+	HTTPDate
 )
 
 // String returns "delay-seconds" or "http-date", and "none" for the zero Source.
