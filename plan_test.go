@@ -1032,7 +1032,7 @@ func TestExceedsDeadlineMessage(t *testing.T) {
 	}
 }
 
-// TestRetryOverHTTP is the one smoke test that sleeps: 429 once, then 200.
+// TestRetryOverHTTP is a smoke test on the real clock: 429 once, then 200.
 func TestRetryOverHTTP(t *testing.T) {
 	var mu sync.Mutex
 	var arrivals []time.Time
