@@ -493,8 +493,9 @@ func Example_budget() {
 			return
 		}
 		plan, err := place(ctx, key, string(order))
+		later := errors.Is(err, retryafter.ErrExceedsMaxWait) || errors.Is(err, retryafter.ErrExceedsDeadline)
 		switch {
-		case errors.Is(err, retryafter.ErrExceedsMaxWait), errors.Is(err, retryafter.ErrExceedsDeadline):
+		case later && !plan.Deadline.IsZero():
 			fmt.Println(err)
 			fmt.Println("floor:", plan.Floor)
 			mu.Lock()
@@ -531,7 +532,8 @@ func Example_budget() {
 
 // checkRetry is a CheckRetry of hashicorp/go-retryablehttp. The client calls it
 // before Backoff, and it is where a plan that is refused or does not fit the
-// context stops the client: Backoff can only say how long to wait.
+// context stops the client: Backoff can only say how long to wait. A longer backoff
+// of the client's own is ended by the context.
 func checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()

@@ -38,7 +38,8 @@ func (d Deadline) IsZero() bool { return d == Deadline{} }
 //
 //   - [ErrZeroPlan] if the plan has no deadline;
 //   - the error of a context that is done, at the call or during the wait. If the
-//     context has a cause, the error is both ctx.Err() and the cause;
+//     context has a cause, the error is both ctx.Err() and the cause, which may be
+//     any error;
 //   - [ErrExceedsDeadline], at once, if the context would end before the plan or
 //     with it. The error is also [context.DeadlineExceeded], and its message has
 //     both figures.
