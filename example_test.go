@@ -54,10 +54,10 @@ func Example() {
 
 	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
 	if err != nil {
-		log.Fatal(err) // there is no wait that would be right
+		log.Fatal(err) // no safe wait can be computed
 	}
 	if err := retryafter.WaitFor(ctx, plan); err != nil {
-		log.Fatal(err) // the context ended, or will before the wait
+		log.Fatal(err) // the context ended, or would before the wait
 	}
 	fmt.Println("planned floor: ", plan.Floor)
 
@@ -228,8 +228,8 @@ func ExamplePlan_roundTrip() {
 }
 
 func ExamplePlan_missingDate() {
-	soon := time.Now().Add(90 * time.Second).UTC()
-	header := http.Header{"Retry-After": {soon.Format(http.TimeFormat)}}
+	later := time.Now().Add(90 * time.Minute).UTC()
+	header := http.Header{"Retry-After": {later.Format(http.TimeFormat)}}
 
 	_, err := retryafter.Plan(header, retryafter.Options{})
 	fmt.Println(errors.Is(err, retryafter.ErrMissingDate))
@@ -242,11 +242,11 @@ func ExamplePlan_missingDate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(plan.TrustedClientClock, plan.Floor.Round(10*time.Second))
+	fmt.Println(plan.TrustedClientClock, plan.Floor.Round(10*time.Minute))
 
 	// Output:
 	// true
-	// true 1m30s
+	// true 1h30m0s
 }
 
 // An hour does not fit ten seconds. Neither is waited: what does not fit comes

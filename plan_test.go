@@ -1251,7 +1251,8 @@ func TestErrorMessages(t *testing.T) {
 }
 
 // TestNothingAllocates holds for every accepting path of Plan. A refusal
-// allocates its error, and the joined value if there are several lines.
+// allocates its error. Several lines are joined besides, and those of several
+// spellings are gathered first.
 func TestNothingAllocates(t *testing.T) {
 	for _, c := range planCases {
 		if !c.opts.ResponseReceivedAt.IsZero() { // not a time of this process, whose Plan this is
@@ -1475,21 +1476,24 @@ func checkPlan(fatalf func(format string, args ...any), in planInput) {
 
 // checkVerdict has the error that there must be, and a whole plan or none with it.
 func checkVerdict(fatalf func(format string, args ...any), in planInput, p RetryPlan, err error) {
-	var fe *FieldError
 	want := plainVerdict(in)
-	ok := want == nil || errors.Is(err, want) || want == errField && errors.As(err, &fe)
+	planned := want == nil || want == ErrNoRetryAfter && in.opts.MinWait > 0
+	badPlace := false
+	if in.opts.Jitter.Rand != nil {
+		place := in.opts.Jitter.Rand()
+		badPlace = math.IsNaN(place) || place < 0 || place > 1
+	}
+	var fe *FieldError
+	var ok bool
 	switch {
-	case err == nil:
-		ok = want == nil
-	case errors.Is(err, ErrExceedsMaxWait):
-		ok = want == nil || want == ErrNoRetryAfter && in.opts.MinWait > 0
-	case errors.Is(err, ErrInvalidOptions) && want == nil || want == ErrNoRetryAfter && in.opts.MinWait > 0:
-		// Only Rand is looked at so late.
-		place := math.NaN()
-		if in.opts.Jitter.Rand != nil {
-			place = in.opts.Jitter.Rand()
-		}
-		ok = err == want || in.opts.Jitter.Rand != nil && !(place >= 0 && place <= 1)
+	case planned && badPlace: // which comes out when the place is drawn
+		ok = errors.Is(err, ErrInvalidOptions)
+	case errors.Is(err, ErrExceedsMaxWait): // rightly, as checkSums has it
+		ok = planned
+	case want == errField:
+		ok = errors.As(err, &fe)
+	default:
+		ok = errors.Is(err, want)
 	}
 	if !ok {
 		fatalf("%v, and not %v", err, want)
