@@ -53,21 +53,9 @@ func WaitFor(ctx context.Context, plan RetryPlan) error {
 }
 
 func (c clock) waitFor(ctx context.Context, d Deadline) error {
-	if d.IsZero() {
-		return ErrZeroPlan
-	}
-	if ctx.Err() != nil {
-		return contextError(ctx)
-	}
-	now := c.now()
-	left := d.mono - now.mono
-	if left <= 0 {
-		return nil
-	}
-	if end, ok := ctx.Deadline(); ok {
-		if budget := end.Sub(now.wall); budget <= left {
-			return &limitError{err: ErrExceedsDeadline, least: left, limit: budget}
-		}
+	left, err := c.toWait(ctx, d)
+	if err != nil {
+		return err
 	}
 	for left > 0 { // again, if the timer fired early
 		timer := c.timer(left)
@@ -80,6 +68,29 @@ func (c clock) waitFor(ctx context.Context, d Deadline) error {
 		left = c.remaining(d)
 	}
 	return nil
+}
+
+// toWait returns what is left to wait, which is nothing once the deadline has
+// passed, or why the wait must not begin. It is a function of its own because all
+// that it needs would else stay on the stack of a goroutine as long as that waits.
+func (c clock) toWait(ctx context.Context, d Deadline) (time.Duration, error) {
+	if d.IsZero() {
+		return 0, ErrZeroPlan
+	}
+	if ctx.Err() != nil {
+		return 0, contextError(ctx)
+	}
+	now := c.now()
+	left := d.mono - now.mono
+	if left <= 0 {
+		return 0, nil
+	}
+	if end, ok := ctx.Deadline(); ok {
+		if budget := end.Sub(now.wall); budget <= left {
+			return 0, &limitError{err: ErrExceedsDeadline, least: left, limit: budget}
+		}
+	}
+	return left, nil
 }
 
 // contextError is the error of a context that is done and, where it tells more,
