@@ -107,7 +107,7 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	if weekday < 0 || month == 0 {
 		return time.Time{}, nameFault(dayName, monthName)
 	}
-	if day < 1 || day > daysIn(month, year) {
+	if day < 1 || day > 28 && day > daysIn(month, year) { // 28 every month has
 		return time.Time{}, ErrNoSuchDay
 	}
 	// A leap second is inserted at the end of a UTC day (RFC 9110's second is
@@ -116,11 +116,11 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	if hour > 23 || minute > 59 || second > 59 && !leap {
 		return time.Time{}, ErrTimeOfDay
 	}
-	days := dayNumber(year, month, day)
-	if (days+2)%7 != weekday {
+	days := dayNumber(uint(year), uint(month), uint(day))
+	if int((days+2)%7) != weekday {
 		return time.Time{}, ErrDayNameMismatch
 	}
-	unix := int64(days-unixEpoch)*86400 + int64(hour*3600+minute*60+second)
+	unix := (int64(days)-unixEpoch)*86400 + int64(hour*3600+minute*60+second)
 	if unix > lastUnix {
 		return time.Time{}, ErrTimeOfDay
 	}
@@ -217,12 +217,13 @@ func daysIn(month, year int) int {
 // March, so that the leap day comes last and the months before a month need no
 // exception: (153m-457)/5 is 0, 31, 61, 92, ... for March, April, May, June, ...
 // time.Date would do as well, at the cost of all the rest of the date together.
-func dayNumber(year, month, day int) int {
+// Nothing in it is below zero, and unsigned numbers are cheaper to divide.
+func dayNumber(year, month, day uint) uint {
+	year += 400 // a whole cycle of the calendar: January of the year 0 is in the year -1
 	if month < 3 {
 		year--
 		month += 12
 	}
-	year += 400 // a whole cycle of the calendar: January of the year 0 is in the year -1
 	return 365*year + year/4 - year/100 + year/400 + (153*month-457)/5 + day
 }
 
