@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -116,16 +117,21 @@ type FieldError struct {
 	Value string // as it was received; several field lines are joined with ", "
 	Err   error  // one of the sentinels from ErrEmpty to ErrBeforeDate
 
-	date string // the Date that the value was counted from, if it was
+	// What the value was counted from, for the message: at most one of them.
+	date  string
+	clock time.Time // of this client, under TrustClientClock
 }
 
 // Error returns the message, which is built at each call and not before.
 func (e *FieldError) Error() string {
-	beside := ""
-	if e.date != "" {
-		beside = " beside Date " + quote(e.date)
+	from := ""
+	switch {
+	case e.date != "":
+		from = " beside Date " + quote(e.date)
+	case !e.clock.IsZero():
+		from = " at " + quote(e.clock.UTC().Format(http.TimeFormat)) + " by this client's clock"
 	}
-	return fmt.Sprintf("retryafter: %s %s%s: %v", e.Field, quote(e.Value), beside, e.Err)
+	return fmt.Sprintf("retryafter: %s %s%s: %v", e.Field, quote(e.Value), from, e.Err)
 }
 
 // Unwrap returns Err.

@@ -60,7 +60,7 @@ func parseAsctime(s string) (time.Time, error) {
 // rfc850-date = day-name-l "," SP 2DIGIT "-" month "-" 2DIGIT SP time-of-day SP GMT
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
-	dayName, _, _ := strings.Cut(s, ",") // Sunday; three letters are another form's
+	dayName, _, _ := strings.Cut(s, ",") // Sunday; fewer than four letters are no long name
 	s = s[len(dayName):]
 	if len(dayName) < 4 || len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
 		return time.Time{}, ErrDateSyntax
@@ -75,13 +75,12 @@ func parseRFC850(s string) (time.Time, error) {
 	// RFC 9110 reads the two digits by the recipient's clock, which is the very
 	// thing not to rely on. The day name tells as much: 100 years are 5 or 6 days
 	// more than whole weeks, so no date has the same day name in both centuries.
+	// Any other fault is one in both, since 19yy has no day that 20yy has not.
 	t, err := utc(dayName, day, month, 2000+year, timeOfDay)
-	if err != nil {
+	if err == ErrDayNameMismatch {
 		if t, err := utc(dayName, day, month, 1900+year, timeOfDay); err == nil {
 			return t, nil
 		}
-		// Every day of 19yy is one of 20yy as well, since 2000 was a leap year and
-		// 1900 was not. So where both fail, the fault in 20yy is the one to report.
 	}
 	return t, err
 }
@@ -213,7 +212,7 @@ func daysIn(month, year int) int {
 	return 31
 }
 
-// dayNumber counts days, up to unixEpoch on 1 January 1970. Its years start in
+// dayNumber numbers the days; 1 January 1970 is unixEpoch. Its years start in
 // March, so that the leap day comes last and the months before a month need no
 // exception: (153m-457)/5 is 0, 31, 61, 92, ... for March, April, May, June, ...
 // time.Date would do as well, at the cost of all the rest of the date together.

@@ -346,6 +346,8 @@ func TestOneByteWrong(t *testing.T) {
 		"Tue, 04 Aug 2026 12:00:30 GMT",
 		"Tuesday, 04-Aug-26 12:00:30 GMT",
 		"Tue Aug  4 12:00:30 2026",
+		"Fri, 31 Dec 9999 23:59:59 GMT",
+		"Fri Dec 31 23:59:59 9999",
 	} {
 		for i := range value {
 			checkParse(t, value[:i])
@@ -365,10 +367,11 @@ func TestInstructionString(t *testing.T) {
 		want string
 	}{
 		{Instruction{}, ""},
-		{Instruction{Source: DelaySeconds, Delay: 1}, "1"},                                      // rounded up
-		{Instruction{Source: DelaySeconds, Delay: time.Second}, "1"},                            // not further
-		{Instruction{Source: DelaySeconds, Delay: 30*time.Second + 1}, "31"},                    // at either end
-		{Instruction{Source: DelaySeconds, Delay: -time.Hour}, "0"},                             // there is no way to write less
+		{Instruction{Source: DelaySeconds, Delay: 1}, "1"},                   // rounded up
+		{Instruction{Source: DelaySeconds, Delay: time.Second}, "1"},         // not further
+		{Instruction{Source: DelaySeconds, Delay: 30*time.Second + 1}, "31"}, // at either end
+		{Instruction{Source: DelaySeconds, Delay: -time.Hour}, "0"},          // there is no way to write less
+		{Instruction{Source: DelaySeconds, Delay: -1}, "0"},
 		{Instruction{Source: DelaySeconds, Delay: math.MaxInt64}, "9223372037"},                 // without a wrap
 		{Instruction{Source: DelaySeconds, Delay: math.MinInt64}, "0"},                          // in either direction
 		{Instruction{Source: HTTPDate}, "Mon, 01 Jan 0001 00:00:00 GMT"},                        // the zero time is one

@@ -31,7 +31,7 @@ type Options struct {
 	// slow, and measure this one exchange, not a whole Do that dials and redirects.
 	//
 	// Both zero: the round trip counts as no time, and the response as received
-	// when Plan is called, which is never early.
+	// when Plan is called. Neither makes the floor early.
 	RequestSentAt      time.Time
 	ResponseReceivedAt time.Time
 
@@ -43,13 +43,14 @@ type Options struct {
 	Age *time.Duration
 
 	// MinWait is the caller's own backoff, 0 to 50 years: the wait is at least
-	// this, and jitter is added on top. 0: the server's floor alone.
+	// this, and jitter is added on top. It counts from when the response arrived,
+	// as the wait does. 0: the server's floor alone.
 	MinWait time.Duration
 
-	// MaxWait is the longest wait that the caller accepts, jitter included. The
-	// window is cut to end there, but not to less than 250ms, or Jitter.Spread if
-	// that is less. The floor is never cut: a wait that does not fit is
-	// ErrExceedsMaxWait. 0: no limit.
+	// MaxWait is the longest wait that the caller accepts, jitter included, from
+	// when the response arrived. The window is cut to end there, but not to less
+	// than 250ms, or Jitter.Spread if that is less. The floor is never cut: a wait
+	// that does not fit is ErrExceedsMaxWait. 0: no limit.
 	MaxWait time.Duration
 
 	// OnMissingDate says what to do about an HTTP-date in Retry-After if the
@@ -109,9 +110,9 @@ type RetryPlan struct {
 //
 // If the header has a canonical Retry-After, as one from net/http does, only
 // canonical names are read. Otherwise the names of all three fields are looked up
-// without regard to case. A malformed Age is ignored (RFC 9111 §5.1), which makes
-// the wait longer and never shorter; with delay-seconds, a malformed Date is
-// ignored too. Plan keeps neither the header nor the options.
+// without regard to case. An Age that is malformed (RFC 9111 §5.1) or of more than
+// 50 years is ignored, which makes the wait longer and never shorter; with
+// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor the options.
 //
 // The errors, in this order:
 //
@@ -207,8 +208,12 @@ func (p *RetryPlan) instruct(r *response, wall time.Time, opts *Options) error {
 		from, age, p.TrustedClientClock = wall, 0, true
 	}
 	if err := p.setFloor(in, from, age); err != nil {
+		refusal := &FieldError{Field: "Retry-After", Value: value, Err: err, date: strings.Join(r.dateLines, "")}
+		if p.TrustedClientClock {
+			refusal.clock = from
+		}
 		*p = RetryPlan{}
-		return &FieldError{Field: "Retry-After", Value: value, Err: err, date: strings.Join(r.dateLines, "")}
+		return refusal
 	}
 	return nil
 }
@@ -268,7 +273,7 @@ func (o *Options) check(now time.Time) error {
 	case received.Sub(sent) > horizon:
 		return invalid("ResponseReceivedAt is %v after RequestSentAt, more than 50 years", received.Sub(sent))
 	case now.Sub(received).Abs() > horizon:
-		return invalid("ResponseReceivedAt is %v ago, more than 50 years from now", now.Sub(received))
+		return invalid("ResponseReceivedAt is %v from now, more than 50 years", now.Sub(received).Abs())
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (c clock) waitFor(ctx context.Context, d Deadline) error {
 
 // toWait returns what is left to wait, which is nothing once the deadline has
 // passed, or why the wait must not begin. It is a function of its own because all
-// that it needs would else stay on the stack of a goroutine as long as that waits.
+// that it needs would otherwise stay on the stack of a goroutine while that waits.
 func (c clock) toWait(ctx context.Context, d Deadline) (time.Duration, error) {
 	if d.IsZero() {
 		return 0, ErrZeroPlan
@@ -87,7 +87,7 @@ func (c clock) toWait(ctx context.Context, d Deadline) (time.Duration, error) {
 	}
 	if end, ok := ctx.Deadline(); ok {
 		if budget := end.Sub(now.wall); budget <= left {
-			return 0, &limitError{err: ErrExceedsDeadline, least: left, limit: budget}
+			return 0, &limitError{err: ErrExceedsDeadline, least: left, limit: max(0, budget)}
 		}
 	}
 	return left, nil
