@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -117,19 +116,21 @@ type FieldError struct {
 	Value string // as it was received; several field lines are joined with ", "
 	Err   error  // one of the sentinels from ErrEmpty to ErrBeforeDate
 
-	// What the value was counted from, for the message: at most one of them.
-	date  string
-	clock time.Time // of this client, under TrustClientClock
+	from string // for the message: the Date that a date was counted from, or clientClock
 }
+
+// clientClock stands where a Date would under TrustClientClock; it is none itself.
+const clientClock = "the client's clock"
 
 // Error returns the message, which is built at each call and not before.
 func (e *FieldError) Error() string {
 	from := ""
-	switch {
-	case e.date != "":
-		from = " beside Date " + quote(e.date)
-	case !e.clock.IsZero():
-		from = " at " + quote(e.clock.UTC().Format(http.TimeFormat)) + " by this client's clock"
+	switch e.from {
+	case "":
+	case clientClock:
+		from = ", counted from this client's clock"
+	default:
+		from = " beside Date " + quote(e.from)
 	}
 	return fmt.Sprintf("retryafter: %s %s%s: %v", e.Field, quote(e.Value), from, e.Err)
 }

@@ -112,7 +112,8 @@ type RetryPlan struct {
 // canonical names are read. Otherwise the names of all three fields are looked up
 // without regard to case. An Age that is malformed (RFC 9111 §5.1) or of more than
 // 50 years is ignored, which makes the wait longer and never shorter; with
-// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor the options.
+// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor
+// the options.
 //
 // The errors, in this order:
 //
@@ -208,12 +209,12 @@ func (p *RetryPlan) instruct(r *response, wall time.Time, opts *Options) error {
 		from, age, p.TrustedClientClock = wall, 0, true
 	}
 	if err := p.setFloor(in, from, age); err != nil {
-		refusal := &FieldError{Field: "Retry-After", Value: value, Err: err, date: strings.Join(r.dateLines, "")}
+		frame := strings.Join(r.dateLines, "") // one, or none
 		if p.TrustedClientClock {
-			refusal.clock = from
+			frame = clientClock
 		}
 		*p = RetryPlan{}
-		return refusal
+		return &FieldError{Field: "Retry-After", Value: value, Err: err, from: frame}
 	}
 	return nil
 }

@@ -573,7 +573,7 @@ func TestPlanFieldErrors(t *testing.T) {
 		// The order of a map is chance; that of an error is not.
 		{fields("RETRY-AFTER", "9", "retry-after", "3", "Retry-after", "6"), FieldError{Field: "Retry-After", Value: "3, 6, 9", Err: ErrMultipleValues}},
 		{fields("Retry-After", d30), FieldError{Field: "Retry-After", Value: d30, Err: ErrMissingDate}},
-		{fields("Retry-After", d0, "Date", d30), FieldError{Field: "Retry-After", Value: d0, Err: ErrBeforeDate, date: d30}},
+		{fields("Retry-After", d0, "Date", d30), FieldError{Field: "Retry-After", Value: d0, Err: ErrBeforeDate, from: d30}},
 		{fields("Retry-After", d30, "Date", d0, "Date", " "), FieldError{Field: "Date", Value: d0 + ",  ", Err: ErrMultipleValues}},
 		{fields("Retry-After", d30, "Date", "\tx"), FieldError{Field: "Date", Value: "\tx", Err: ErrDateSyntax}},
 	} {
@@ -1249,7 +1249,7 @@ func TestErrorMessages(t *testing.T) {
 	}
 	// A machine without a battery wakes up in 1970, and it is not the date that is far.
 	_, err = planAt(time.Unix(3600, 0), fields("Retry-After", d30), Options{OnMissingDate: TrustClientClock})
-	if want := d30 + `" at "Thu, 01 Jan 1970 01:00:00 GMT" by this client's clock: more than`; !strings.Contains(err.Error(), want) {
+	if want := d30 + `", counted from this client's clock: more than`; !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not contain %q", err, want)
 	}
 	_, err = Plan(fields("Retry-After", d30), Options{})
