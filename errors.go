@@ -119,7 +119,8 @@ type FieldError struct {
 	from string // for the message: the Date that a date was counted from, or clientClock
 }
 
-// clientClock stands where a Date would under TrustClientClock; it is none itself.
+// clientClock is in FieldError.from where a date was counted from the client's clock,
+// under TrustClientClock. It cannot be taken for a Date, which was parsed.
 const clientClock = "the client's clock"
 
 // Error returns the message, which is built at each call and not before.

@@ -106,7 +106,7 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	if weekday < 0 || month == 0 {
 		return time.Time{}, nameFault(dayName, monthName)
 	}
-	if day < 1 || day > 28 && day > daysIn(month, year) { // 28 every month has
+	if day < 1 || day > 28 && day > daysIn(month, year) { // every month has 28
 		return time.Time{}, ErrNoSuchDay
 	}
 	// A leap second is inserted at the end of a UTC day (RFC 9110's second is

@@ -1019,7 +1019,7 @@ func TestExceedsDeadlineMessage(t *testing.T) {
 		defer cancel()
 		err := WaitFor(ctx, p)
 		if message := err.Error(); !strings.Contains(message, "at least 10m0s, and the limit is 5m0s") {
-			t.Errorf("the figures are not both in %q", message)
+			t.Errorf("other figures in %q", message)
 		}
 		var timeout interface{ Timeout() bool }
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
@@ -1028,12 +1028,12 @@ func TestExceedsDeadlineMessage(t *testing.T) {
 		// A context may know later than its own deadline that it is done.
 		err = WaitFor(wallContext{context.Background(), time.Now().Add(-time.Minute)}, p)
 		if message := err.Error(); !strings.Contains(message, "at least 10m0s, and the limit is 0s") {
-			t.Errorf("the figures are not both in %q", message)
+			t.Errorf("other figures in %q", message)
 		}
 	})
 	_, err := Plan(fields("Retry-After", "3600"), Options{MaxWait: 10 * second})
 	if message := err.Error(); !strings.Contains(message, "at least 1h0m0.25s, and the limit is 10s") {
-		t.Errorf("the figures are not both in %q", message)
+		t.Errorf("other figures in %q", message)
 	}
 }
 
@@ -1041,13 +1041,11 @@ func TestExceedsDeadlineMessage(t *testing.T) {
 func TestRetryOverHTTP(t *testing.T) {
 	var mu sync.Mutex
 	var arrivals []time.Time
-	var refusedAt time.Time
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		arrivals = append(arrivals, time.Now())
 		if len(arrivals) == 1 {
-			refusedAt = time.Now()
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
@@ -1071,8 +1069,8 @@ func TestRetryOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(arrivals) != 2 || arrivals[1].Sub(refusedAt) < second {
-		t.Errorf("refused at %v, arrivals %v", refusedAt, arrivals)
+	if len(arrivals) != 2 || arrivals[1].Sub(arrivals[0]) < second {
+		t.Errorf("arrivals %v", arrivals)
 	}
 }
 
