@@ -152,7 +152,8 @@ func (p *RetryPlan) compute(c clock, header http.Header, opts *Options) error {
 		receipt = now.at(opts.ResponseReceivedAt)
 		roundTrip = opts.ResponseReceivedAt.Sub(opts.RequestSentAt)
 	}
-	r := readResponse(header)
+	var r response
+	r.read(header)
 	r.age += roundTrip
 
 	verdict := p.instruct(&r, receipt.wall, opts)
@@ -291,7 +292,8 @@ type response struct {
 	age        time.Duration // RFC 9111 §5.1; 0 without a valid one
 }
 
-func readResponse(header http.Header) response {
+// read fills r in place, as Plan does its plan: a struct of this size costs to copy.
+func (r *response) read(header http.Header) {
 	// Where Retry-After is under its canonical name, so are the others, for that
 	// is how net/http keeps them all.
 	retryAfter, date, age := header["Retry-After"], header["Date"], header["Age"]
@@ -300,9 +302,8 @@ func readResponse(header http.Header) response {
 		date = foldedLines(header, "Date")
 		age = foldedLines(header, "Age")
 	}
-	r := response{retryAfter: retryAfter, dateLines: date, age: parseAge(age)}
+	r.retryAfter, r.dateLines, r.age = retryAfter, date, parseAge(age)
 	r.date, r.dateErr = parseDate(date)
-	return r
 }
 
 // foldedLines returns the lines under all spellings of a name. Those of several
