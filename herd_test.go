@@ -231,7 +231,7 @@ func TestHerdRounds(t *testing.T) {
 func places(attempt int) []float64 {
 	p := make([]float64, clients)
 	for client := range p {
-		p[client] = keyPlace(clientKey(client), attempt)
+		p[client] = hashPlace(clientKey(client), attempt)
 	}
 	return p
 }
@@ -256,7 +256,7 @@ func TestKeyPlace(t *testing.T) {
 		{"éè", 5, 2724750939143355, 2268810921},
 		{strings.Repeat("x", 500), math.MaxInt32, 8878154229040741, 7392548430},
 	} {
-		if got, want := keyPlace(c.key, c.attempt), float64(c.n)/(1<<53); got != want {
+		if got, want := hashPlace(c.key, c.attempt), float64(c.n)/(1<<53); got != want {
 			t.Errorf("%.10q, attempt %d: place %v, want %v", c.key, c.attempt, got, want)
 		}
 		opts := Options{Attempt: c.attempt, Jitter: Jitter{Key: c.key}}
@@ -273,7 +273,7 @@ func TestKeyPlaceOfLargeAttempt(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("an int has 4 bytes here")
 	}
-	if got, want := keyPlace("client-7", math.MaxInt), float64(154534625082341)/(1<<53); got != want {
+	if got, want := hashPlace("client-7", math.MaxInt), float64(154534625082341)/(1<<53); got != want {
 		t.Errorf("place %v, want %v", got, want)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// parseHTTPDate reads an HTTP-date, RFC 9110 §5.6.7. The byte after the first
-// three tells the forms apart:
+// parseHTTPDate parses an HTTP-date, RFC 9110 §5.6.7. The fourth byte tells the
+// forms apart:
 //
 //	Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate, the form to send
 //	Sun Nov  6 08:49:37 1994          asctime, obsolete
 //	Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 //
-// Its errors are the bare sentinels, of several faults the first one met.
+// It returns the sentinels unwrapped, and the first error found.
 func parseHTTPDate(s string) (time.Time, error) {
 	switch {
 	case len(s) > 3 && s[3] == ',':
@@ -30,7 +30,7 @@ func parseIMFFixdate(s string) (time.Time, error) {
 		return time.Time{}, ErrDateSyntax
 	}
 	if zone := s[25:]; zone != gmt {
-		return time.Time{}, zoneFault(zone)
+		return time.Time{}, zoneError(zone)
 	}
 	dayName := s[0:3]                                         // Sun
 	day := twoDigits(s[5:7])                                  // 06
@@ -60,22 +60,22 @@ func parseAsctime(s string) (time.Time, error) {
 // rfc850-date = day-name-l "," SP 2DIGIT "-" month "-" 2DIGIT SP time-of-day SP GMT
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
-	dayName, _, _ := strings.Cut(s, ",") // Sunday; fewer than four letters are no long name
+	dayName, _, _ := strings.Cut(s, ",") // Sunday; three letters are shorter than any long name
 	s = s[len(dayName):]
 	if len(dayName) < 4 || len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
 		return time.Time{}, ErrDateSyntax
 	}
 	if zone := s[20:]; zone != gmt {
-		return time.Time{}, zoneFault(zone)
+		return time.Time{}, zoneError(zone)
 	}
 	day := twoDigits(s[2:4])   // 06
 	month := s[5:8]            // Nov
 	year := twoDigits(s[9:11]) // 94
 	timeOfDay := s[12:20]      // 08:49:37
-	// RFC 9110 reads the two digits by the recipient's clock, which is the very
-	// thing not to rely on. The day name tells as much: 100 years are 5 or 6 days
-	// more than whole weeks, so no date has the same day name in both centuries.
-	// Any other fault is one in both, since 19yy has no day that 20yy has not.
+	// RFC 9110 interprets the two digits by the recipient's clock, which must not be
+	// trusted here. The day name settles it: 100 years are never a whole number of
+	// weeks, so a date falls on different weekdays in the two centuries. Any other
+	// error holds for both, since every day of 19yy exists in 20yy.
 	t, err := utc(dayName, day, month, 2000+year, timeOfDay)
 	if err == ErrDayNameMismatch {
 		if t, err := utc(dayName, day, month, 1900+year, timeOfDay); err == nil {
@@ -88,13 +88,14 @@ func parseRFC850(s string) (time.Time, error) {
 const (
 	gmt = " GMT"
 
-	// lastUnix is 31 Dec 9999 23:59:59, the last second that a date with a
-	// four-digit year can write.
+	// lastUnix is 31 Dec 9999 23:59:59, the last second that a four-digit year can
+	// express.
 	lastUnix = 253402300799
 )
 
 // utc checks the parts of a date against the grammar and the calendar, and
-// returns the instant. A day or year below zero is one that was not digits.
+// returns the instant. A negative day or year was not digits. RFC 9110 §5.6.7
+// requires, by way of RFC 5322 §3.3, that the day name is that of the date.
 func utc(dayName string, day int, monthName string, year int, timeOfDay string) (time.Time, error) {
 	hour := twoDigits(timeOfDay[0:2])
 	minute := twoDigits(timeOfDay[3:5])
@@ -103,14 +104,14 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 		return time.Time{}, ErrDateSyntax
 	}
 	weekday, month := parseWeekday(dayName), parseMonth(monthName)
-	if weekday < 0 || month == 0 {
-		return time.Time{}, nameFault(dayName, monthName)
+	if weekday < 0 || month < 0 {
+		return time.Time{}, nameError(dayName, monthName)
 	}
-	if day < 1 || day > 28 && day > daysIn(month, year) { // every month has 28
+	if day < 1 || day > 28 && day > daysIn(month, year) { // every month has 28 days
 		return time.Time{}, ErrNoSuchDay
 	}
-	// A leap second is inserted at the end of a UTC day (RFC 9110's second is
-	// 00 to 60), and this arithmetic lets it roll into the next one.
+	// A leap second is inserted at the end of a UTC day (in the grammar of RFC 9110
+	// a second is 00 to 60). It becomes the first second of the next day.
 	leap := hour == 23 && minute == 59 && second == 60
 	if hour > 23 || minute > 59 || second > 59 && !leap {
 		return time.Time{}, ErrTimeOfDay
@@ -126,27 +127,58 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	return time.Unix(unix, 0).UTC(), nil
 }
 
-// zoneFault names the fault in a value where something other than GMT follows
-// the time of day: it is the zone if that is one word, or nothing, and else the
-// shape.
-func zoneFault(zone string) error {
+// zoneError returns the error for what follows the time of day instead of GMT:
+// ErrNonGMTZone for one word or nothing, otherwise ErrDateSyntax.
+func zoneError(zone string) error {
 	if zone == "" || zone[0] == ' ' && !strings.ContainsAny(zone[1:], " \t") {
 		return ErrNonGMTZone
 	}
 	return ErrDateSyntax
 }
 
-// nameFault tells names that are not in the grammar from bytes that are no names,
-// which are a fault of the shape.
-func nameFault(dayName, monthName string) error {
-	if leadingLetters(dayName) < len(dayName) || leadingLetters(monthName) < len(monthName) {
-		return ErrDateSyntax
+// nameError returns ErrDateName if both names could be names in some language,
+// otherwise ErrDateSyntax.
+func nameError(dayName, monthName string) error {
+	if isName(dayName) && isName(monthName) {
+		return ErrDateName
 	}
-	return ErrDateName
+	return ErrDateSyntax
 }
 
-// parseWeekday is the number of a day name, short or long, counted from Sunday; and -1
-// of any other. RFC 850 has the long names, the other forms take three letters.
+// isName reports whether s could be a name in some language, or its abbreviation
+// with a dot: it has ASCII letters and bytes outside ASCII only, such as "août",
+// "mar." and "Вт".
+func isName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	for i := range len(s) {
+		lower := s[i] | 0x20
+		if s[i] < 0x80 && (lower < 'a' || lower > 'z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// hasUnknownName reports whether s would have the shape of an IMF-fixdate if its day
+// name and month were those of the grammar, which may be shorter or longer: "mié, 04
+// ago 2026 12:00:30 GMT". It returns false if both names are known, since then
+// something else is wrong.
+func hasUnknownName(s string) bool {
+	const form = "2026 12:00:30"
+	dayName, s, _ := strings.Cut(s, ", ")
+	day, s, _ := strings.Cut(s, " ")
+	month, s, _ := strings.Cut(s, " ")
+	if len(day) != 2 || len(s) < len(form) || s[4] != ' ' || nameError(dayName, month) != ErrDateName ||
+		parseWeekday(dayName) >= 0 && parseMonth(month) >= 0 {
+		return false
+	}
+	year, timeOfDay, zone := 100*twoDigits(s[0:2])+twoDigits(s[2:4]), s[5:13], s[13:]
+	_, err := utc("Sun", twoDigits(day), "Jan", year, timeOfDay)
+	return err != ErrDateSyntax && zoneError(zone) != ErrDateSyntax
+}
+
+// parseWeekday returns the weekday (Sunday is 0) of a short or long day name, or -1.
+// The other forms pass three letters, so only RFC 850 can match a long name.
 func parseWeekday(name string) int {
 	switch name {
 	case "Sun", "Sunday":
@@ -167,8 +199,8 @@ func parseWeekday(name string) int {
 	return -1
 }
 
-// parseMonth is 0 for a name that is not a month's; case-sensitive, as all of
-// HTTP-date is.
+// parseMonth returns the number of the month (January is 1), or -1. HTTP-date is
+// case-sensitive.
 func parseMonth(name string) int {
 	switch name {
 	case "Jan":
@@ -196,7 +228,7 @@ func parseMonth(name string) int {
 	case "Dec":
 		return 12
 	}
-	return 0
+	return -1
 }
 
 func daysIn(month, year int) int {
@@ -212,13 +244,12 @@ func daysIn(month, year int) int {
 	return 31
 }
 
-// dayNumber numbers the days; 1 January 1970 is unixEpoch. Its years start in
-// March, so that the leap day comes last and the months before a month need no
-// exception: (153m-457)/5 is 0, 31, 61, 92, ... for March, April, May, June, ...
-// time.Date would do as well, at the cost of all the rest of the date together.
-// Nothing in it is below zero, and unsigned numbers are cheaper to divide.
+// dayNumber returns a day count in which 1 January 1970 is unixEpoch. As in package
+// time, years start in March so that the leap day comes last: (153m-457)/5 is 0, 31,
+// 61, 92, ... for March, April, May, June, ... time.Date gives the same and takes
+// twice as long. Unsigned division is cheaper, and nothing here is negative.
 func dayNumber(year, month, day uint) uint {
-	year += 400 // a whole cycle of the calendar: January of the year 0 is in the year -1
+	year += 400 // one calendar cycle, so that January of year 0 (year -1 here) stays positive
 	if month < 3 {
 		year--
 		month += 12
@@ -228,8 +259,8 @@ func dayNumber(year, month, day uint) uint {
 
 const unixEpoch = 865566 // dayNumber(1970, 1, 1), a Thursday
 
-// notDigits is what the functions below make of bytes that are not all digits:
-// so far below zero that it stays there, whatever is added to it.
+// notDigits stands for bytes that are not digits; it is so negative that every sum
+// it enters stays negative.
 const notDigits = -1 << 20
 
 func digit(c byte) int {
@@ -240,13 +271,3 @@ func digit(c byte) int {
 }
 
 func twoDigits(s string) int { return 10*digit(s[0]) + digit(s[1]) }
-
-// leadingLetters counts the ASCII letters that s begins with.
-func leadingLetters(s string) int {
-	for i := range len(s) {
-		if c := s[i] | 0x20; c < 'a' || c > 'z' { // 0x20: either case
-			return i
-		}
-	}
-	return len(s)
-}

@@ -7,77 +7,77 @@ import (
 	"time"
 )
 
-// A Jitter spreads clients that a server refused at the same time over a window
-// that begins at the floor: it adds to the wait and never takes from it. The zero
-// Jitter draws a place at random in a window of a quarter of the wait.
+// A Jitter spreads out clients that a server refused at the same time. It adds to
+// the wait and never subtracts. The zero Jitter adds a random part of a quarter of
+// the wait.
 //
-// With a Key the place is the same on every machine and in every release of
-// this package: the first 8 bytes, big-endian, of SHA-256 over the Attempt (8
-// bytes, big-endian) followed by the bytes of Key; of these the top 53 bits,
-// divided by 2^53. The jitter is that place times the width of the window in
-// nanoseconds, in IEEE 754 double precision, truncated to an integer, and at most
-// the width.
+// With a Key, the jitter is the same on every machine and in every release of this
+// package. The place of a client in the window is a number from 0 to 1: the first 8
+// bytes, big-endian, of SHA-256 over Attempt (8 bytes, big-endian) followed by the
+// bytes of Key; the top 53 bits of that number, divided by 2^53. The jitter is the
+// place times the width of the window in nanoseconds, in IEEE 754 double
+// precision, truncated to an integer, and at most the width.
 type Jitter struct {
-	// Key is a stable identity of this client, different from every other
-	// client's. It keeps its place when it asks again within one Attempt, and has
-	// another place in the next. Empty: the place is drawn by Rand. Key and Rand
-	// exclude each other.
+	// Key is a unique, stable name of this client. Within one Attempt the client
+	// keeps its place; each Attempt has another place. If Key is empty, Rand draws
+	// the place. Key and Rand are mutually exclusive.
 	Key string
 
-	// Rand is the source of a place from 0 to 1, both included. Plan calls it once,
-	// or not at all; it must be safe for concurrent use if Plan is used so. One that
-	// returns 0 turns the jitter off, for a test. Nil: math/rand/v2.
+	// Rand returns a number in [0, 1], the place in the window. Plan calls it at
+	// most once. It must be safe for concurrent use if Plan is called concurrently.
+	// For tests, return 0 to turn jitter off. If nil, math/rand/v2 is used.
 	Rand func() float64
 
-	// Spread is the width of the window, up to 50 years. 0: a quarter of the wait
-	// that the jitter is added to, but at least 250ms and at most 30s.
+	// Spread is the width of the window, up to 50 years. If 0, it is a quarter of
+	// the wait that the jitter is added to, but at least 250ms and at most 30s.
+	//
+	// With a short wait and many clients that is too narrow: 5,000 clients fill
+	// 250ms with 20,000 requests a second. Set Spread to at least the number of
+	// clients divided by the requests a second that the server takes.
 	Spread time.Duration
 }
 
 const (
-	minSpread = 250 * time.Millisecond // narrower, and a short wait keeps the herd together
-	maxSpread = 30 * time.Second       // wider, and a long wait costs more than the herd does
+	minSpread = 250 * time.Millisecond // narrower windows would not spread the clients
+	maxSpread = 30 * time.Second       // wider ones would delay more than they help
 )
 
-// window returns the width of the window above base. With a maxWait it is cut to
-// end there. If so little would be left that the herd is back, it is not cut, and
-// the error is ErrExceedsMaxWait. Neither depends on a draw.
-func (j *Jitter) window(base, maxWait time.Duration) (time.Duration, error) {
-	spread := j.Spread
+// window returns the width of the window above base. If maxWait is set, the window
+// is cut to end there. needed is the shortest maxWait that leaves a window of at
+// least minSpread; if maxWait is less, the window is not cut. Neither result
+// depends on the random draw.
+func (j *Jitter) window(base, maxWait time.Duration) (spread, needed time.Duration) {
+	spread = j.Spread
 	if spread == 0 {
 		spread = min(max(base/4, minSpread), maxSpread)
 	}
-	if maxWait == 0 {
-		return spread, nil
+	needed = base + min(spread, minSpread)
+	if maxWait >= needed {
+		spread = min(spread, maxWait-base)
 	}
-	least := min(spread, minSpread)
-	if base+least > maxWait {
-		return spread, &limitError{err: ErrExceedsMaxWait, least: base + least, limit: maxWait}
-	}
-	return min(spread, maxWait-base), nil
+	return spread, needed
 }
 
-// draw returns what to add to a wait: this client's place in a window as wide
-// as spread.
+// draw returns this client's jitter, between 0 and spread.
 func (j *Jitter) draw(attempt int, spread time.Duration) (time.Duration, error) {
 	place := 0.0
 	switch {
 	case j.Key != "":
-		place = keyPlace(j.Key, attempt)
+		place = hashPlace(j.Key, attempt)
 	case j.Rand != nil:
 		place = j.Rand()
 	default:
 		place = rand.Float64()
 	}
-	if !(place >= 0 && place <= 1) { // written so that NaN is refused as well
+	if !(place >= 0 && place <= 1) { // also rejects NaN
 		return 0, invalid("Jitter.Rand returned %v, which is not in [0, 1]", place)
 	}
-	// A spread of more than 2^53 ns may be rounded up on its way to a float64.
+	// A spread of more than 2^53 ns may be rounded up when it becomes a float64.
 	return min(time.Duration(place*float64(spread)), spread), nil
 }
 
-// keyPlace is the formula in the comment of Jitter.
-func keyPlace(key string, attempt int) float64 {
+// hashPlace implements the formula documented at Jitter.
+func hashPlace(key string, attempt int) float64 {
 	var buf [128]byte // on the stack; a longer key allocates
 	data := binary.BigEndian.AppendUint64(buf[:0], uint64(attempt))
 	sum := sha256.Sum256(append(data, key...))

@@ -2,104 +2,52 @@ package retryafter
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// horizon is the longest wait that is believed: 50 years of 365.25 days, where
-// RFC 9110 §5.6.7 draws the line for a two-digit year. All sums of this package
-// are of a few terms below it, so none of them comes near the 292 years at which
-// a time.Duration wraps.
+// horizon is the longest wait accepted: 50 years of 365.25 days, the limit RFC 9110
+// §5.6.7 sets for a two-digit year. Every sum in this package has at most a few
+// such terms, so none overflows a time.Duration (292 years).
 const horizon = 438_300 * time.Hour
 
-// ParseRetryAfter reads one Retry-After field value, RFC 9110 §10.2.3:
+// ParseRetryAfter parses one Retry-After field value, RFC 9110 §10.2.3:
 //
 //	Retry-After = HTTP-date / delay-seconds
 //
-// Blanks (SP and HTAB) around the value are not part of it, RFC 9110 §5.5. Digits
-// are looked at first, so "2000" is 33 minutes and not a year. All three forms of
-// HTTP-date are read, case-sensitively, and checked against the calendar. No clock
-// is read: what a date means for a wait is for [Plan] to say.
+// Leading and trailing spaces and tabs are ignored, RFC 9110 §5.5. Digits are
+// always a delay: "2000" is 33 minutes, not a year. All three forms of HTTP-date
+// are accepted, case-sensitively, and checked against the calendar. The function
+// reads no clock; [Plan] turns a date into a wait.
 //
-// The error is a *[FieldError] of field Retry-After that holds the value as it
-// was given. Its Err is one of ErrEmpty, ErrMultipleValues, ErrDelaySyntax,
+// The error is a *[FieldError] whose Field is "Retry-After" and whose Value is the
+// argument. Its Err is one of ErrEmpty, ErrMultipleValues, ErrDelaySyntax,
 // ErrTooFarAhead (a delay of more than 50 years), ErrDateSyntax, ErrDateName,
-// ErrNoSuchDay, ErrTimeOfDay, ErrNonGMTZone or ErrDayNameMismatch. If a value has
-// several faults, any of them may be reported. Nothing is guessed or clamped, and
-// the Instruction beside an error is zero.
+// ErrNoSuchDay, ErrTimeOfDay, ErrNonGMTZone and ErrDayNameMismatch. If several of
+// them apply, any one may be reported. With an error, the Instruction is zero.
 //
-// It is safe for concurrent use, and allocates nothing but its error.
+// ParseRetryAfter is safe for concurrent use. It allocates only its error.
 func ParseRetryAfter(value string) (Instruction, error) {
-	s := trimBlanks(value)
-	var err error
-	if beginsDelay(s) { // 120
-		var delay time.Duration
-		if delay, err = parseDelaySeconds(s); err == nil {
-			return Instruction{Source: DelaySeconds, Delay: delay}, nil
+	s := trimOWS(value)
+	if isDelay(s) { // 120
+		delay, err := parseDelaySeconds(s)
+		if err != nil {
+			return Instruction{}, fieldError("Retry-After", value, diagnose(s, err))
 		}
-	} else { // Sun, 06 Nov 1994 08:49:37 GMT
-		var date time.Time
-		if date, err = parseHTTPDate(s); err == nil {
-			return Instruction{Source: HTTPDate, Date: date}, nil
-		}
+		return Instruction{Source: DelaySeconds, Delay: delay}, nil
 	}
-	return Instruction{}, fieldError("Retry-After", value, fault(s, err))
+	date, err := parseHTTPDate(s) // Sun, 06 Nov 1994 08:49:37 GMT
+	if err != nil {
+		return Instruction{}, fieldError("Retry-After", value, diagnose(s, err))
+	}
+	return Instruction{Source: HTTPDate, Date: date}, nil
 }
 
-// beginsDelay tells by the first byte which of the two forms a value is meant
-// to be. No delay-seconds has a sign or a dot, but who sends one means a delay.
-func beginsDelay(s string) bool {
-	return s != "" && ('0' <= s[0] && s[0] <= '9' || s[0] == '+' || s[0] == '-' || s[0] == '.')
-}
-
-// parseDelaySeconds reads delay-seconds = 1*DIGIT. The Age field, RFC 9111 §5.1,
-// has the same grammar and the same bound; an empty one is as good as 0.
-func parseDelaySeconds(s string) (time.Duration, error) {
-	const most = int64(horizon / time.Second)
-	n := int64(0)
-	for i := range len(s) {
-		d := s[i] - '0'
-		if d > 9 { // below '0' it wraps to more than 9 as well
-			return 0, ErrDelaySyntax
-		}
-		if n <= most { // past it n only has to stay there, and not to wrap
-			n = 10*n + int64(d)
-		}
-	}
-	if n > most {
-		return 0, ErrTooFarAhead
-	}
-	return time.Duration(n) * time.Second, nil
-}
-
-// fault names what is wrong with a refused value better than the grammar that
-// refused it could: it may be no value at all, or a list, or a date after all.
-func fault(s string, err error) error {
-	switch {
-	case s == "":
-		return ErrEmpty
-	case isList(s):
-		return ErrMultipleValues
-	case err == ErrDelaySyntax && strings.Contains(s, ":"): // 2026-08-04T12:00:30Z
-		return ErrDateSyntax
-	}
-	return err
-}
-
-// isList reports whether a value has a comma, RFC 9110 §5.6.1, other than the
-// one straight after a day name.
-func isList(s string) bool {
-	comma := strings.IndexByte(s, ',')
-	if comma > 0 && comma == leadingLetters(s) {
-		return strings.Contains(s[comma+1:], ",")
-	}
-	return comma >= 0
-}
-
-// trimBlanks removes the optional white space around a field value, RFC 9110
-// §5.5: SP and HTAB, and no other byte.
-func trimBlanks(s string) string {
+// trimOWS removes optional white space, RFC 9110 §5.6.3, from both ends of a field
+// value: SP and HTAB, and no other byte.
+func trimOWS(s string) string {
 	for s != "" && (s[0] == ' ' || s[0] == '\t') {
 		s = s[1:]
 	}
@@ -109,8 +57,59 @@ func trimBlanks(s string) string {
 	return s
 }
 
-// An Instruction is what one Retry-After field value says, in either of the two
-// forms of RFC 9110 §10.2.3. It is comparable. The zero Instruction is none.
+// isDelay reports whether s is meant as a delay, by its first byte. A sign or a dot
+// is not in the grammar, but a server that sends one means a delay.
+func isDelay(s string) bool {
+	return s != "" && ('0' <= s[0] && s[0] <= '9' || s[0] == '+' || s[0] == '-' || s[0] == '.')
+}
+
+// parseDelaySeconds parses delay-seconds = 1*DIGIT. The Age field, RFC 9111 §5.1,
+// has the same grammar.
+func parseDelaySeconds(s string) (time.Duration, error) {
+	const most = int64(horizon / time.Second)
+	if s == "" {
+		return 0, ErrEmpty
+	}
+	n := int64(0)
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 { // a byte below '0' wraps to more than 9 as well
+			return 0, ErrDelaySyntax
+		}
+		n = min(10*n+int64(d), most+1) // saturates, so that no number of digits overflows
+	}
+	if n > most {
+		return 0, ErrTooFarAhead
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// diagnose refines the error of a rejected value, which may in fact be empty, a
+// list, or a date.
+func diagnose(s string, err error) error {
+	switch {
+	case s == "":
+		return ErrEmpty
+	case isList(s):
+		return ErrMultipleValues
+	case err == ErrDelaySyntax && strings.Contains(s, ":"): // 2026-08-04T12:00:30Z
+		return ErrDateSyntax
+	case err == ErrDateSyntax && hasUnknownName(s): // mié, 04 ago 2026 12:00:30 GMT
+		return ErrDateName
+	}
+	return err
+}
+
+// isList reports whether s is a list, RFC 9110 §5.6.1. A single comma belongs to a
+// day name, in whatever language, unless it is at either end or after a digit.
+func isList(s string) bool {
+	before, after, found := strings.Cut(s, ",")
+	return found && (before == "" || after == "" ||
+		strings.ContainsAny(before, "0123456789") || strings.Contains(after, ","))
+}
+
+// An Instruction is a parsed Retry-After value, in either of the two forms of RFC
+// 9110 §10.2.3. It is comparable. The zero Instruction is not a valid instruction.
 type Instruction struct {
 	Source Source        // the form: DelaySeconds or HTTPDate
 	Delay  time.Duration // delay-seconds: a whole number of seconds, 0 to 50 years
@@ -118,10 +117,13 @@ type Instruction struct {
 }
 
 // String returns the canonical field value: the delay in seconds, or the date as
-// IMF-fixdate. [ParseRetryAfter] reads it back to the same Instruction. In an
-// Instruction made by hand, part of a second is rounded up, because no client may
-// be told to come early; the Date may have any location, and a Delay below zero
-// is 0. The zero Instruction gives the empty string.
+// IMF-fixdate. [ParseRetryAfter] parses it back to the same Instruction. The zero
+// Instruction gives the empty string.
+//
+// For an Instruction not made by ParseRetryAfter, String rounds up to whole
+// seconds, so that no client is told to return early, converts Date to UTC, and
+// prints a negative Delay as 0. A Date outside the years 0 to 9999 has no field
+// value, and gives the empty string too.
 func (in Instruction) String() string {
 	switch in.Source {
 	case DelaySeconds:
@@ -135,20 +137,23 @@ func (in Instruction) String() string {
 		if date.Nanosecond() > 0 {
 			date = date.Truncate(time.Second).Add(time.Second)
 		}
+		if year := date.Year(); year < 0 || year > 9999 {
+			return ""
+		}
 		return date.Format(http.TimeFormat)
 	}
 	return ""
 }
 
-// A Source is the form in which a server gave its instruction, RFC 9110 §10.2.3.
-// The zero Source is no instruction.
+// A Source is the form of a Retry-After value, RFC 9110 §10.2.3. The zero Source
+// means that there is no instruction.
 type Source uint8
 
 const (
-	// DelaySeconds is a number of seconds, as in "120".
+	// DelaySeconds is a number of seconds, such as "120".
 	DelaySeconds Source = iota + 1
 
-	// HTTPDate is an instant by the server's clock, as in "Fri, 31 Dec 1999
+	// HTTPDate is an instant on the server's clock, such as "Fri, 31 Dec 1999
 	// 23:59:59 GMT".
 	HTTPDate
 )
@@ -164,4 +169,106 @@ func (s Source) String() string {
 		return "http-date"
 	}
 	return "Source(" + strconv.Itoa(int(s)) + ")"
+}
+
+// MarshalText implements [encoding.TextMarshaler]. It returns the same text as
+// String, and never an error. There is no UnmarshalText.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A response holds the header fields that Plan needs.
+type response struct {
+	retryAfter []string // the field lines, not parsed
+
+	dateLines []string  // the field lines of Date, for error messages
+	date      time.Time // RFC 9110 §6.6.1
+	dateErr   error     // why date is unusable; ErrMissingDate if there is none
+
+	age time.Duration // RFC 9111 §5.1; 0 if there is no valid one
+}
+
+// readResponse reads the three fields from a header. net/http canonicalizes every
+// name; a map that was built by hand may hold others.
+func readResponse(header http.Header) response {
+	retryAfter, date, age := header["Retry-After"], header["Date"], parseAge(header["Age"])
+	if len(retryAfter) == 0 || len(date) == 0 {
+		retryAfter, date = linesOf(header, "Retry-After"), linesOf(header, "Date")
+		age = leastAge(header)
+	}
+	r := response{retryAfter: retryAfter, dateLines: date, age: max(0, age)}
+	r.date, r.dateErr = parseDate(date)
+	return r
+}
+
+// linesOf returns the field lines under name, ignoring case. Lines from several
+// spellings are sorted, because the order of a map is random and that of an error
+// must not be.
+func linesOf(header http.Header, name string) []string {
+	var lines []string
+	spellings := 0
+	for key, more := range header {
+		switch {
+		case len(more) == 0 || !strings.EqualFold(key, name):
+			continue
+		case spellings == 0:
+			lines = slices.Clip(more) // so that append never writes to the caller's slice
+		default:
+			lines = append(lines, more...)
+		}
+		spellings++
+	}
+	if spellings > 1 {
+		slices.Sort(lines)
+	}
+	return lines
+}
+
+// leastAge returns the lowest valid Age among all spellings of the name, which
+// makes the wait the longest, or noAge.
+func leastAge(header http.Header) time.Duration {
+	least := noAge
+	for key, lines := range header {
+		if !strings.EqualFold(key, "Age") {
+			continue
+		}
+		if age := parseAge(lines); least == noAge || age != noAge && age < least {
+			least = age
+		}
+	}
+	return least
+}
+
+// noAge stands for an Age that is missing or invalid.
+const noAge time.Duration = -1
+
+// parseAge returns the age in the first member of the first line, RFC 9111 §5.1, or
+// noAge if that is invalid or more than 50 years. An Age of more than 50 years is
+// valid, only large: on overflow a cache sends 2^31 seconds (§1.2.2). Ignoring an age
+// makes the wait longer, which is safe.
+func parseAge(lines []string) time.Duration {
+	if len(lines) == 0 {
+		return noAge
+	}
+	first, _, _ := strings.Cut(lines[0], ",")
+	age, err := parseDelaySeconds(trimOWS(first))
+	if err != nil {
+		return noAge
+	}
+	return age
+}
+
+// parseDate parses Date as strictly as Retry-After. Its errors are unwrapped,
+// because with delay-seconds they are dropped.
+func parseDate(lines []string) (time.Time, error) {
+	switch len(lines) {
+	case 0:
+		return time.Time{}, ErrMissingDate
+	case 1:
+		s := trimOWS(lines[0])
+		date, err := parseHTTPDate(s)
+		if err != nil {
+			return time.Time{}, diagnose(s, err)
+		}
+		return date, nil
+	}
+	return time.Time{}, ErrMultipleValues
 }

@@ -47,11 +47,14 @@ func fields(pairs ...string) http.Header {
 
 func ptr[T any](v T) *T { return &v }
 
-// planAt is Plan on a client whose wall clock stands at the given time.
-func planAt(wall time.Time, header http.Header, opts Options) (RetryPlan, error) {
-	c := clock{now: func() instant { return instant{wall: wall, mono: time.Hour} }}
-	var p RetryPlan
-	err := p.compute(c, header, &opts)
+// planOn is Plan on a client whose wall clock stands at the given time, and whose
+// process is an hour old. If the error is a LimitError, it returns the plan in it.
+func planOn(wall time.Time, header http.Header, opts Options) (RetryPlan, error) {
+	p, err := planAt(instant{wall: wall, mono: time.Hour}, header, &opts)
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		p = limit.Plan
+	}
 	return p, err
 }
 
@@ -544,7 +547,7 @@ func TestPlan(t *testing.T) {
 			if c.opts.Jitter.Rand == nil {
 				c.opts.Jitter.Rand = atFloor
 			}
-			got, err := planAt(t0, c.header, c.opts)
+			got, err := planOn(t0, c.header, c.opts)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}
@@ -573,7 +576,7 @@ func TestPlanFieldErrors(t *testing.T) {
 		// The order of a map is chance; that of an error is not.
 		{fields("RETRY-AFTER", "9", "retry-after", "3", "Retry-after", "6"), FieldError{Field: "Retry-After", Value: "3, 6, 9", Err: ErrMultipleValues}},
 		{fields("Retry-After", d30), FieldError{Field: "Retry-After", Value: d30, Err: ErrMissingDate}},
-		{fields("Retry-After", d0, "Date", d30), FieldError{Field: "Retry-After", Value: d0, Err: ErrBeforeDate, from: d30}},
+		{fields("Retry-After", d0, "Date", d30), FieldError{Field: "Retry-After", Value: d0, Err: ErrBeforeDate, origin: ` beside Date "` + d30 + `"`}},
 		{fields("Retry-After", d30, "Date", d0, "Date", " "), FieldError{Field: "Date", Value: d0 + ",  ", Err: ErrMultipleValues}},
 		{fields("Retry-After", d30, "Date", "\tx"), FieldError{Field: "Date", Value: "\tx", Err: ErrDateSyntax}},
 	} {
@@ -651,7 +654,7 @@ func TestRandIsCalledOnce(t *testing.T) {
 		calls = 0
 		opts := c.opts
 		opts.Jitter.Rand = count
-		p, _ := planAt(t0, c.header, opts)
+		p, _ := planOn(t0, c.header, opts)
 		if planned := p != (RetryPlan{}); planned && calls != 1 || !planned && calls != 0 {
 			t.Errorf("%s: %d calls, plan %v", c.name, calls, p)
 		}
@@ -787,16 +790,16 @@ func TestDeadline(t *testing.T) {
 	if wall := p.Deadline.EstimatedWall(); hasMonotonic(wall) {
 		t.Errorf("%v has a monotonic reading", wall)
 	}
-	if !hasMonotonic(base) || !hasMonotonic(systemNow().wall) {
+	if !hasMonotonic(processStart) || !hasMonotonic(systemNow().wall) {
 		t.Errorf("the clock of this process is read without its monotonic part")
 	}
 	// A deadline on the very zero of the clock is set like any other.
-	c := clock{now: func() instant { return instant{wall: t0, mono: -30 * second} }}
-	var q RetryPlan
-	if err := q.compute(c, fields("Retry-After", "30"), &Options{Jitter: Jitter{Rand: atFloor}}); err != nil {
+	now := instant{wall: t0, mono: -30 * second}
+	q, err := planAt(now, fields("Retry-After", "30"), &Options{Jitter: Jitter{Rand: atFloor}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if q.Deadline.IsZero() || c.remaining(q.Deadline) != 30*second || c.estimatedWall(q.Deadline) != t0.Add(30*second) {
+	if q.Deadline.IsZero() || q.Deadline.remainingAt(now) != 30*second || q.Deadline.wallAt(now) != t0.Add(30*second) {
 		t.Errorf("a deadline at 0: %+v", q.Deadline)
 	}
 }
@@ -1138,7 +1141,7 @@ func TestAccounts(t *testing.T) {
 		if c.opts.Jitter.Rand == nil {
 			c.opts.Jitter.Rand = atTop
 		}
-		p, err := planAt(t0.Add(c.client), c.header, c.opts)
+		p, err := planOn(t0.Add(c.client), c.header, c.opts)
 		if err != nil && !errors.Is(err, ErrNoRetryAfter) {
 			t.Fatal(err)
 		}
@@ -1204,7 +1207,7 @@ func TestErrorMessages(t *testing.T) {
 		failures = append(failures, err)
 	}
 	for _, c := range planCases {
-		if _, err := planAt(t0, c.header, c.opts); err != nil && !errors.Is(err, ErrNoRetryAfter) && !errors.Is(err, ErrExceedsMaxWait) {
+		if _, err := planOn(t0, c.header, c.opts); err != nil && !errors.Is(err, ErrNoRetryAfter) && !errors.Is(err, ErrExceedsMaxWait) {
 			failures = append(failures, err)
 		}
 	}
@@ -1246,7 +1249,7 @@ func TestErrorMessages(t *testing.T) {
 		t.Errorf("%q does not show both dates", err)
 	}
 	// A machine without a battery wakes up in 1970, and it is not the date that is far.
-	_, err = planAt(time.Unix(3600, 0), fields("Retry-After", d30), Options{OnMissingDate: TrustClientClock})
+	_, err = planOn(time.Unix(3600, 0), fields("Retry-After", d30), Options{OnMissingDate: TrustClientClock})
 	if want := d30 + `", counted from this client's clock: more than`; !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not contain %q", err, want)
 	}
@@ -1464,13 +1467,13 @@ var errField = errors.New("a FieldError")
 
 // checkPlan holds for every header and all options there are.
 func checkPlan(fatalf func(format string, args ...any), in planInput) {
-	p, err := planAt(in.wall, in.header, in.opts)
+	p, err := planOn(in.wall, in.header, in.opts)
 	checkVerdict(fatalf, in, p, err)
 	if p == (RetryPlan{}) {
 		return
 	}
 	checkSums(fatalf, in, p, err)
-	if again, _ := planAt(in.wall, in.header, in.opts); again != p {
+	if again, _ := planOn(in.wall, in.header, in.opts); again != p {
 		fatalf("the same input makes %+v, and then %+v", p, again)
 	}
 	if !p.TrustedClientClock {
@@ -1481,7 +1484,7 @@ func checkPlan(fatalf func(format string, args ...any), in planInput) {
 	if older := p.Age + second; older <= 50*year {
 		opts := in.opts
 		opts.Age = &older
-		if other, _ := planAt(in.wall, in.header, opts); other.Floor > p.Floor {
+		if other, _ := planOn(in.wall, in.header, opts); other.Floor > p.Floor {
 			fatalf("a second older, and the floor is %v, after %v", other.Floor, p.Floor)
 		}
 	}
@@ -1558,7 +1561,7 @@ func checkMoved(fatalf func(format string, args ...any), in planInput, p RetryPl
 		opts.RequestSentAt = opts.RequestSentAt.Add(time.Hour)
 		opts.ResponseReceivedAt = opts.ResponseReceivedAt.Add(time.Hour)
 	}
-	other, otherErr := planAt(in.wall.Add(time.Hour), in.header, opts)
+	other, otherErr := planOn(in.wall.Add(time.Hour), in.header, opts)
 	want := p
 	if p.SkewKnown {
 		want.Skew += time.Hour
@@ -1576,7 +1579,7 @@ func TestPlanInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := planInputs.Draw(t, "input")
 		drawn++
-		if _, err := planAt(in.wall, in.header, in.opts); err == nil {
+		if _, err := planOn(in.wall, in.header, in.opts); err == nil {
 			planned++
 		}
 		checkPlan(t.Fatalf, in)
@@ -1717,7 +1720,7 @@ func BenchmarkWaiters(b *testing.B) {
 	}{
 		{"Sleep", func(time.Time) { time.Sleep(wait) }},
 		{"WaitFor", func(start time.Time) {
-			p := RetryPlan{Wait: wait, Deadline: Deadline{mono: start.Sub(base) + wait, set: true}}
+			p := RetryPlan{Wait: wait, Deadline: Deadline{mono: start.Sub(processStart) + wait, set: true}}
 			if err := WaitFor(ctx, p); err != nil {
 				b.Error(err)
 			}

@@ -55,7 +55,7 @@ func TestSkew(t *testing.T) {
 		client := t0.Add(offset.ahead)
 		header := fields("Retry-After", d30, "Date", d0)
 		naive := naiveWait(header, client)
-		p, err := planAt(client, header, Options{})
+		p, err := planOn(client, header, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestSkew(t *testing.T) {
 		// on machines whose own zone is another.
 		for _, zone := range []*time.Location{time.FixedZone("New York", -4*3600), time.FixedZone("Kathmandu", 5*3600+45*60)} {
 			time.Local = zone
-			p, err := planAt(client.In(zone), fields("Retry-After", "Tue Aug  4 12:00:30 2026", "Date", d0), Options{})
+			p, err := planOn(client.In(zone), fields("Retry-After", "Tue Aug  4 12:00:30 2026", "Date", d0), Options{})
 			if err != nil || p.Floor != 30*second || p.Skew != offset.ahead {
 				t.Errorf("%s, in %v: %v, %v", offset.name, zone, p, err)
 			}
@@ -139,7 +139,7 @@ func TestApparentAge(t *testing.T) {
 	if naive := apparentAge(header, client); naive != 40*second {
 		t.Errorf("apparent_age is %v: no longer wrong by 40 s, and so by all of the 30 s to wait", naive)
 	}
-	if p, err := planAt(client, header, Options{}); err != nil || p.Age != 0 || p.Floor != 30*second {
+	if p, err := planOn(client, header, Options{}); err != nil || p.Age != 0 || p.Floor != 30*second {
 		t.Errorf("%v, %v", p, err)
 	}
 }
@@ -155,10 +155,12 @@ type machine struct {
 	timers  []*time.Timer
 }
 
+func (m *machine) now() instant { return instant{wall: m.wall, mono: m.mono} }
+
 func (m *machine) clock() clock {
 	return clock{
-		now: func() instant { return instant{wall: m.wall, mono: m.mono} },
-		timer: func(d time.Duration) *time.Timer {
+		now: m.now,
+		newTimer: func(d time.Duration) *time.Timer {
 			// A real timer, so that it can be stopped, with a channel of ours.
 			timer, fired := time.NewTimer(math.MaxInt64), make(chan time.Time, 1)
 			timer.C = fired
@@ -191,8 +193,8 @@ func onTime(m *machine, d time.Duration) bool { m.pass(d); return true }
 
 // plan30 is a plan of 30 s, made now.
 func (m *machine) plan30(t *testing.T) RetryPlan {
-	var p RetryPlan
-	if err := p.compute(m.clock(), fields("Retry-After", "30"), &Options{Jitter: Jitter{Rand: atFloor}}); err != nil {
+	p, err := planAt(m.now(), fields("Retry-After", "30"), &Options{Jitter: Jitter{Rand: atFloor}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -244,7 +246,7 @@ func TestSteppedClock(t *testing.T) {
 			return step(m, d)
 		}}
 		p := m.plan30(t)
-		if err := m.clock().waitFor(t.Context(), p.Deadline); err != nil {
+		if err := m.clock().waitFor(t.Context(), &p); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&table, "%-28s %24v %10v\n", c.name, naive, m.mono)
@@ -292,7 +294,7 @@ func TestTimersThatMisfire(t *testing.T) {
 	} {
 		m := &machine{wall: t0, onTimer: c.onTimer}
 		p := m.plan30(t)
-		if err := m.clock().waitFor(t.Context(), p.Deadline); err != nil {
+		if err := m.clock().waitFor(t.Context(), &p); err != nil {
 			t.Fatal(err)
 		}
 		took, timers, left := m.mono, len(m.armed), m.left()
@@ -328,7 +330,7 @@ func TestCancelLeavesNoTimer(t *testing.T) {
 		return false
 	}}
 	p := m.plan30(t)
-	err := m.clock().waitFor(ctx, p.Deadline)
+	err := m.clock().waitFor(ctx, &p)
 	if left := m.left(); !errors.Is(err, context.Canceled) || !errors.Is(err, errCause) || left != 0 || len(m.armed) != 1 {
 		t.Errorf("%v, with %d of %d timers left", err, left, len(m.armed))
 	}
@@ -359,7 +361,7 @@ func TestWallClockContext(t *testing.T) {
 		m := &machine{wall: t0, onTimer: onTime}
 		p := m.plan30(t)
 		m.wall = m.wall.Add(c.step)
-		err := m.clock().waitFor(wallContext{t.Context(), t0.Add(time.Minute)}, p.Deadline)
+		err := m.clock().waitFor(wallContext{t.Context(), t0.Add(time.Minute)}, &p)
 		if !errors.Is(err, c.err) || err == nil && m.mono != 30*second || err != nil && m.mono != 0 {
 			t.Errorf("stepped by %v: %v after %v, want %v", c.step, err, m.mono, c.err)
 		}
@@ -373,7 +375,7 @@ func TestPassedPlan(t *testing.T) {
 		m := &machine{wall: t0, onTimer: onTime}
 		p := m.plan30(t)
 		m.pass(30*second + late)
-		if err := m.clock().waitFor(wallContext{t.Context(), t0}, p.Deadline); err != nil || len(m.armed) != 0 {
+		if err := m.clock().waitFor(wallContext{t.Context(), t0}, &p); err != nil || len(m.armed) != 0 {
 			t.Errorf("%v late: %v, %d timers", late, err, len(m.armed))
 		}
 	}
@@ -408,7 +410,7 @@ func TestSteppedTimes(t *testing.T) {
 	if err != nil || p.Age != 200*time.Millisecond {
 		t.Fatalf("%v, %v", p, err)
 	}
-	if got, want := p.Deadline.mono, now.Sub(base)-10*second+p.Wait; got != want {
+	if got, want := p.Deadline.mono, now.Sub(processStart)-10*second+p.Wait; got != want {
 		t.Errorf("the deadline is at %v, want %v: a wait after the receipt", got, want)
 	}
 	// This context ends in an hour by the wall clock, and before the plan in fact.
@@ -424,10 +426,10 @@ func TestEstimatedWall(t *testing.T) {
 	p := m.plan30(t)
 	m.pass(10 * second)
 	m.wall = m.wall.Add(time.Hour)
-	if got, want := m.clock().estimatedWall(p.Deadline), t0.Add(30*second+time.Hour); !got.Equal(want) {
+	if got, want := p.Deadline.wallAt(m.now()), t0.Add(30*second+time.Hour); !got.Equal(want) {
 		t.Errorf("estimated as %v, want %v", got, want)
 	}
-	if got := m.clock().remaining(p.Deadline); got != 20*second {
+	if got := p.Deadline.remainingAt(m.now()); got != 20*second {
 		t.Errorf("%v remain, want 20s", got)
 	}
 }
@@ -486,13 +488,13 @@ func TestWaitForInvariants(t *testing.T) {
 			return true
 		}
 
-		var p RetryPlan
-		if err := p.compute(m.clock(), fields("Retry-After", "30"), &Options{}); err != nil {
+		p, err := planAt(m.now(), fields("Retry-After", "30"), &Options{})
+		if err != nil {
 			t.Fatal(err)
 		}
 		deadline := m.mono + p.Wait
 		m.pass(time.Duration(before))
-		err := m.clock().waitFor(ctx, p.Deadline)
+		err = m.clock().waitFor(ctx, &p)
 		switch {
 		case err == nil && m.mono < deadline:
 			t.Fatalf("returned nil %v before the deadline", deadline-m.mono)

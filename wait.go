@@ -7,98 +7,142 @@ import (
 	"time"
 )
 
-// A Deadline is the instant at which a wait is over, on the monotonic clock of
-// this process: steps of the wall clock do not move it. It is a comparable value,
-// made by [Plan]; the zero Deadline is not set. It means nothing in another
-// process, nor across the edge of a [testing/synctest] bubble.
+// A Deadline is the end of a wait on this process's monotonic clock, unaffected by
+// steps of the wall clock. It is a comparable value, made by [Plan]; the zero
+// Deadline is not set. It is meaningless in another process, and outside the
+// [testing/synctest] bubble that it was made in.
+//
+// Its methods are safe for concurrent use.
 type Deadline struct {
-	mono time.Duration // since base
+	mono time.Duration // as instant.mono
 	set  bool
 }
 
-// Remaining returns the time until the deadline by the monotonic clock: negative
-// once it has passed, and 0 if the deadline is not set.
-func (d Deadline) Remaining() time.Duration { return systemClock().remaining(d) }
+// Remaining returns the time until the deadline by the monotonic clock. It is
+// negative once the deadline has passed, and 0 if the deadline is not set.
+func (d Deadline) Remaining() time.Duration { return d.remainingAt(systemNow()) }
 
-// EstimatedWall returns when the deadline will be by the wall clock as it stands
-// now, without a monotonic reading: for a log, or for another process. It is
-// worked out at each call, so it follows the steps of the wall clock. It is the
-// zero time if the deadline is not set.
-func (d Deadline) EstimatedWall() time.Time { return systemClock().estimatedWall(d) }
+// EstimatedWall returns the deadline as a wall-clock time, for a log or another
+// process. It is computed from the current wall clock of this machine at each
+// call, and has no monotonic reading. If the deadline is not set, it is the zero
+// time.
+//
+// The clock of another machine may differ. If a shared database holds the time,
+// send it [Deadline.Remaining] and let the database add that to its own clock.
+func (d Deadline) EstimatedWall() time.Time { return d.wallAt(systemNow()) }
 
 // IsZero reports whether the deadline is not set.
 func (d Deadline) IsZero() bool { return d == Deadline{} }
 
-// WaitFor waits until the deadline of the plan and then returns nil. It never
-// returns nil earlier, however early or often its timer fires, and whatever
-// happens to the wall clock. No timer and no goroutine outlives the call. It is
-// safe for concurrent use.
+// String returns [Deadline.EstimatedWall] in the format of RFC 3339, or "not set".
+func (d Deadline) String() string {
+	if d.IsZero() {
+		return "not set"
+	}
+	return d.EstimatedWall().Format(time.RFC3339Nano)
+}
+
+// MarshalText implements [encoding.TextMarshaler]. It returns
+// [Deadline.EstimatedWall] in the format of RFC 3339, or an empty text if the
+// deadline is not set. It returns an error if the estimated year has more than four
+// digits.
 //
-// Otherwise it returns, in this order:
+// There is no UnmarshalText, because a deadline is meaningless in another process:
+// decoding a RetryPlan or a Deadline from JSON is an error.
+func (d Deadline) MarshalText() ([]byte, error) {
+	if d.IsZero() {
+		return nil, nil
+	}
+	return d.EstimatedWall().MarshalText()
+}
+
+func (d Deadline) remainingAt(now instant) time.Duration {
+	if d.IsZero() {
+		return 0
+	}
+	return d.mono - now.mono
+}
+
+func (d Deadline) wallAt(now instant) time.Time {
+	if d.IsZero() {
+		return time.Time{}
+	}
+	return now.wall.Add(d.mono - now.mono).Round(0)
+}
+
+// WaitFor waits until the plan's deadline has passed and then returns nil. It never
+// returns nil earlier, however early or often its timer fires, and whatever happens
+// to the wall clock. No timer and no goroutine outlives the call. It is safe for
+// concurrent use.
+//
+// It checks, in this order, and returns:
 //
 //   - [ErrZeroPlan] if the plan has no deadline;
 //   - the error of a context that is done, at the call or during the wait. If the
-//     context has a cause, the error is both ctx.Err() and the cause, which may be
-//     any error;
-//   - [ErrExceedsDeadline], at once, if the context would end before the plan or
-//     with it. The error is also [context.DeadlineExceeded], and its message has
-//     both figures.
+//     context has a cause, the error wraps both ctx.Err() and the cause;
+//   - nil, at once, if the plan's deadline has already passed, even if the context
+//     is about to expire;
+//   - a *[LimitError] of [ErrExceedsDeadline], at once, if the deadline of ctx is not
+//     after the plan's. It holds the plan, so that the work can be queued.
 //
-// If the deadline of the plan has already passed, WaitFor starts no timer and does
-// not look at the deadline of ctx. So a second wait for the same plan is none:
-// make a plan of each response. To have the window of the jitter cut to fit a
-// budget, set Options.MaxWait as well.
+// Waiting again for the same plan therefore returns at once: make a new plan for
+// each response. Goroutines that wait for the same plan wake at the same instant:
+// give each goroutine a plan of its own, made from the same header and the same
+// time of receipt (Options.RequestSentAt and ResponseReceivedAt, both set to it).
+//
+// To have the jitter cut to fit the time that is left, set Options.MaxWait too.
 func WaitFor(ctx context.Context, plan RetryPlan) error {
-	return systemClock().waitFor(ctx, plan.Deadline)
+	return systemClock().waitFor(ctx, &plan)
 }
 
-func (c clock) waitFor(ctx context.Context, d Deadline) error {
-	left, err := c.toWait(ctx, d)
+// waitFor takes a pointer because a copy of the plan would stay on the stack of
+// each waiting goroutine.
+func (c clock) waitFor(ctx context.Context, plan *RetryPlan) error {
+	left, err := c.timeLeft(ctx, plan)
 	if err != nil {
 		return err
 	}
-	for left > 0 { // again, if the timer fired early
-		timer := c.timer(left)
+	for left > 0 { // more than once if a timer fires early
+		timer := c.newTimer(left)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
 			return contextError(ctx)
 		}
-		left = c.remaining(d)
+		left = plan.Deadline.remainingAt(c.now())
 	}
 	return nil
 }
 
-// toWait returns what is left to wait, which is nothing once the deadline has
-// passed, or why the wait must not begin. It is a function of its own because all
-// that it needs would otherwise stay on the stack of a goroutine while that waits.
-func (c clock) toWait(ctx context.Context, d Deadline) (time.Duration, error) {
-	if d.IsZero() {
+// timeLeft returns the time left to wait, or an error if the wait must not begin.
+// It is separate from waitFor to keep the stack of a waiting goroutine small.
+func (c clock) timeLeft(ctx context.Context, plan *RetryPlan) (time.Duration, error) {
+	if plan.Deadline.IsZero() {
 		return 0, ErrZeroPlan
 	}
 	if ctx.Err() != nil {
 		return 0, contextError(ctx)
 	}
 	now := c.now()
-	left := d.mono - now.mono
+	left := plan.Deadline.remainingAt(now)
 	if left <= 0 {
 		return 0, nil
 	}
 	if end, ok := ctx.Deadline(); ok {
 		if budget := end.Sub(now.wall); budget <= left {
-			return 0, &limitError{err: ErrExceedsDeadline, least: left, limit: max(0, budget)}
+			return 0, &LimitError{Plan: *plan, Limit: max(0, budget), Err: ErrExceedsDeadline, needed: left}
 		}
 	}
 	return left, nil
 }
 
-// contextError is the error of a context that is done and, where it tells more,
-// its cause.
+// contextError returns the error of a done context, together with its cause if that
+// is a different error.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {
-	case err == nil: // a broken context, but no reason to tell that the wait is over
+	case err == nil: // a broken context must not end the wait with nil
 		return context.Canceled
 	case errors.Is(cause, err):
 		return cause
@@ -108,45 +152,67 @@ func contextError(ctx context.Context) error {
 
 // An instant is one moment on both clocks.
 type instant struct {
-	wall time.Time     // may be stepped; for what meets another machine's time
-	mono time.Duration // since base, never stepped; for what is waited
+	wall time.Time     // may be stepped; compared with other machines' clocks
+	mono time.Duration // since processStart; never stepped; measures waits
 }
 
-// at returns the instant at which the wall clock was read as t. Both readings of
-// t are those of the clock that i is from.
-func (i instant) at(t time.Time) instant {
+// shiftTo returns the instant at which the clock that gave i read t.
+func (i instant) shiftTo(t time.Time) instant {
 	return instant{wall: t, mono: i.mono - i.wall.Sub(t)}
 }
 
-// A clock is where time comes from. Tests have others, whose wall clock is
-// stepped against the monotonic one and whose timers misfire.
+// processStart is the zero of instant.mono: a time.Time exposes its monotonic
+// reading only through differences.
+var processStart = time.Now()
+
+func systemNow() instant { return instantSince(processStart, time.Now()) }
+
+// instantSince returns the instant of now, which time.Now has just returned, with
+// its monotonic reading counted from start.
+//
+// A time.Time has a monotonic reading only while the wall clock is in the years
+// 1885 to 2157. If now has none, Sub would compare wall clocks; time.Since still
+// reads the monotonic clock. If start has none, nothing can be compared with it,
+// and mono is always 0: see timerClock.
+func instantSince(start, now time.Time) instant {
+	switch {
+	case !hasMonotonic(start):
+		return instant{wall: now}
+	case !hasMonotonic(now):
+		return instant{wall: now, mono: time.Since(start)}
+	}
+	return instant{wall: now, mono: now.Sub(start)}
+}
+
+// hasMonotonic reports whether t has a monotonic reading, which Round removes.
+func hasMonotonic(t time.Time) bool { return t != t.Round(0) }
+
+// A clock tells the time and makes timers. Tests use clocks whose wall time is
+// stepped and whose timers misfire.
 type clock struct {
-	now   func() instant
-	timer func(time.Duration) *time.Timer
+	now      func() instant
+	newTimer func(time.Duration) *time.Timer
 }
 
-func systemClock() clock { return clock{now: systemNow, timer: time.NewTimer} }
-
-// base is the zero of the monotonic clock: a time.Time keeps its monotonic
-// reading to itself and gives differences only.
-var base = time.Now()
-
-func systemNow() instant {
-	now := time.Now()
-	return instant{wall: now, mono: now.Sub(base)}
-}
-
-func (c clock) remaining(d Deadline) time.Duration {
-	if d.IsZero() {
-		return 0
+func systemClock() clock {
+	if !hasMonotonic(processStart) {
+		return timerClock()
 	}
-	return d.mono - c.now().mono
+	return clock{now: systemNow, newTimer: time.NewTimer}
 }
 
-func (c clock) estimatedWall(d Deadline) time.Time {
-	if d.IsZero() {
-		return time.Time{}
+// timerClock returns a clock for one wait in a process that began while the wall
+// clock was outside the years 1885 to 2157. No time.Time of that process can be
+// compared monotonically with its start, but its timers are monotonic: mono is the
+// sum of the timers that have fired. The wait then begins when WaitFor is called,
+// and so may be longer, but never ends early.
+func timerClock() clock {
+	var fired time.Duration
+	return clock{
+		now: func() instant { return instant{wall: time.Now(), mono: fired} },
+		newTimer: func(d time.Duration) *time.Timer {
+			fired += d // now is called again only after the timer has fired
+			return time.NewTimer(d)
+		},
 	}
-	now := c.now()
-	return now.wall.Add(d.mono - now.mono).Round(0)
 }
