@@ -1,71 +1,113 @@
-// Package retryafter turns the Retry-After field of a 429 or 503 response into a
-// wait that is right on a client whose clock is wrong, does not end before its
-// floor, and does not end together with everybody else's.
+// Package retryafter computes how long to wait before retrying, from the
+// Retry-After field of a 429 or 503 response. The wait is correct even if the
+// client's clock is wrong, is never shorter than the server asked for, and is
+// jittered so that clients turned away together do not return together.
 //
-// The field comes as whole seconds or as an HTTP-date. For the date, the usual
-// code subtracts [time.Now] from it: the server's time minus the client's. On a
-// client 40 s fast a wait of 30 s becomes none, on a client 40 s slow it becomes
-// 70 s, and a test in which both share one clock never shows it. This package
-// counts the date from the Date of the same response, which is by the same clock.
+// Retry-After holds a number of seconds or an HTTP-date. Most code subtracts
+// [time.Now] from the date, which mixes two clocks: if the client's clock is 40 s
+// fast, a wait of 30 s becomes none; if it is 40 s slow, 70 s. Tests in which client
+// and server share a clock never notice. Even then the difference is up to a second
+// too short, because the server rounds the date down to a whole second. This package
+// subtracts the Date field of the same response instead, which comes from the same
+// clock and is rounded in the same way.
 //
-// Three calls do the work, and each can be used without the next:
-// [ParseRetryAfter] reads one field value, [Plan] computes a wait from the header
-// of a response, and [WaitFor] waits. The package sends no request and has no
-// retry loop. The examples show both; Example_retryLoop is a complete loop.
+// There are three functions, each usable without the next: [ParseRetryAfter] parses
+// one field value, [Plan] computes a wait from the header of a response, and
+// [WaitFor] waits. The package sends no requests and contains no retry loop. This is
+// the part of a loop that it takes over:
+//
+//	plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+//	if err != nil {
+//		return err // do not retry: the wait is too long, or cannot be read
+//	}
+//	if err := retryafter.WaitFor(ctx, plan); err != nil {
+//		return err // ctx is done, or would be before the wait is over
+//	}
+//
+// See the RetryLoop example for a complete loop, and the Transport example for a
+// client that retries by itself.
 //
 // # Parsing
 //
-// [ParseRetryAfter] reads the grammar of RFC 9110 §10.2.3 and nothing else:
+// [ParseRetryAfter] accepts the grammar of RFC 9110 §10.2.3 and nothing else:
 // delay-seconds, or any of the three forms of HTTP-date in §5.6.7, with the
-// calendar, the day name and the zone checked. What is not in the grammar is
-// refused with a [FieldError] that says what is wrong. Nothing is guessed, and no
-// number wraps: more than 50 years ahead is [ErrTooFarAhead]. The century of a
-// two-digit year is determined from the day name, so no clock is read.
+// calendar, the day name and the time zone checked. Anything else is rejected with a
+// [FieldError] that says what is wrong. Nothing is guessed and nothing overflows: a
+// wait of more than 50 years is [ErrTooFarAhead]. The century of a two-digit year is
+// determined from the day name, so no clock is read.
 //
 // # Planning
 //
 // [Plan] computes the floor, which is the server's minimum, and the wait:
 //
 //	Instructed = delay-seconds, or HTTP-date - Date
-//	Age        = the Age field + the round trip, if its two times are given
+//	Age        = the Age field + the round trip, if Options has its two times
 //	Floor      = max(0, Instructed - Age)
 //	Wait       = max(Floor, MinWait) + Jitter
 //
-// Wait is never below Floor. Jitter is a place in a window above it, random or from
-// the hash of a stable key: see [Jitter]. A wait that does not fit Options.MaxWait
-// is refused and not shortened, because a shortened wait is an early retry. Whether
-// a header and options make a plan does not depend on the draw.
+// Wait is never below Floor. Jitter is drawn from a window above the floor, at
+// random or by hashing a stable key; see [Jitter]. A wait that does not fit in
+// Options.MaxWait is an error; it is never shortened, because a shortened wait is an
+// early retry. Whether Plan succeeds does not depend on the random draw.
 //
-// [ErrNoRetryAfter] alone lets a caller go on by a backoff of its own, and if that
-// is in Options.MinWait, comes with the plan of it. After any other error of Plan,
-// stop: there is a wait that is too long, or an instruction that cannot be read,
-// and to go on may be too early.
+// If the response has no Retry-After, the plan waits Options.MinWait, which is the
+// caller's own backoff. After any error of Plan, do not retry: the wait is too long
+// or cannot be determined.
 //
 // # Waiting
 //
-// [WaitFor] returns nil at the deadline of the plan or after it, never before. A
-// context ends the wait early, with the context's error. A context that would end
-// before the plan or with it is refused at once with [ErrExceedsDeadline], before
-// its time is spent.
+// [WaitFor] returns nil once the plan's deadline has passed, never before. If ctx is
+// done first, it returns the context's error. If the deadline of ctx is not after
+// the plan's, it returns a [LimitError] at once, without waiting.
 //
 // # Clocks
 //
-// The wall clock of the client has a part in [RetryPlan].Skew, which reports its
-// error and is used by nothing; in [TrustClientClock], which the caller has to ask
-// for; in [Deadline.EstimatedWall]; and in WaitFor if the deadline of the context
-// has no monotonic reading. A [Deadline] is an instant of the monotonic clock, and
-// steps of the wall clock do not move it. On systems whose monotonic clock stops
-// while they sleep, a wait is longer by that time, and never shorter.
+// The client's wall clock is used in four places only: RetryPlan.Skew, which is
+// reported and not used; [TrustClientClock], which is opt-in;
+// [Deadline.EstimatedWall]; and WaitFor, if the context's deadline has no monotonic
+// reading. A [Deadline] is an instant on the monotonic clock, and steps of the wall
+// clock do not move it. On systems whose monotonic clock stops during sleep, a wait
+// is longer by the time asleep, never shorter.
 //
-// Delay-seconds is counted from when the response was made, as the date is: the
-// age of a response that a cache has kept comes off both. RFC 9110 words it as
-// counted from receipt; point Options.Age to zero to follow that wording.
+// Both forms of Retry-After count from when the response was generated, so the age
+// of a cached response is subtracted from both. RFC 9110 has delay-seconds count
+// from receipt; for that, set Options.Age to a pointer to zero.
 //
 // # Testing
 //
-// In a [testing/synctest] bubble Plan and WaitFor go by the clock of the bubble, so
-// a test of a caller's own retry loop waits an hour in no time and can be exact to
-// the nanosecond. Make the context, the times and the plan inside the bubble, and
-// answer requests from a [net/http.RoundTripper] there and not over the network. With
-// a Jitter.Key, or a Jitter.Rand of the test's own, the waits are repeatable.
+// In a [testing/synctest] bubble, Plan and WaitFor use the bubble's clock, so a test
+// of a retry loop can wait an hour instantly and assert exact durations. Create the
+// context, the times and the plan inside the bubble, and serve requests from a
+// [net/http.RoundTripper], not the network. Here, fetch is the retry loop under
+// test, and takes the http.Client that it uses:
+//
+//	// hourly answers 503 with "Retry-After: 3600" once, and then 200.
+//	type hourly struct{ requests []time.Time }
+//
+//	func (h *hourly) RoundTrip(*http.Request) (*http.Response, error) {
+//		h.requests = append(h.requests, time.Now())
+//		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}
+//		if len(h.requests) == 1 {
+//			resp.StatusCode = http.StatusServiceUnavailable
+//			resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+//			resp.Header.Set("Retry-After", "3600")
+//		}
+//		return resp, nil
+//	}
+//
+//	func TestFetchWaits(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			server := &hourly{}
+//			if err := fetch(t.Context(), &http.Client{Transport: server}); err != nil {
+//				t.Fatal(err)
+//			}
+//			waited := server.requests[1].Sub(server.requests[0])
+//			if waited < time.Hour || waited > time.Hour+30*time.Second { // the window is 30 s wide
+//				t.Errorf("waited %v, want 1h0m0s to 1h0m30s", waited)
+//			}
+//		})
+//	}
+//
+// To have exact waits, let fetch take a Jitter with a Key or with a Rand that
+// returns 0.
 package retryafter

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -23,56 +21,287 @@ import (
 	"example.com/retryafter"
 )
 
-// The clock of this server is 40 seconds behind the client's, as one of the two
-// often is. It says "come back in a second", and the usual subtraction of
-// time.Now from Retry-After hears "come back at once".
+// A loop around Plan and WaitFor. The clock of this server is 40 seconds behind the
+// client's, so time.Until of its Retry-After is negative. Its second answer has no
+// Retry-After, as most 503 responses have none: the wait is then MinWait plus jitter.
 func Example() {
-	requests := 0
+	responses := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests++; requests > 1 {
-			return // 200 OK
+		switch responses++; responses {
+		case 1:
+			now := time.Now().Add(-40 * time.Second).UTC()
+			w.Header().Set("Date", now.Format(http.TimeFormat))
+			w.Header().Set("Retry-After", now.Add(time.Second).Format(http.TimeFormat))
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		now := time.Now().Add(-40 * time.Second).UTC()
-		w.Header().Set("Date", now.Format(http.TimeFormat))
-		w.Header().Set("Retry-After", now.Add(time.Second).Format(http.TimeFormat))
+	}))
+	defer server.Close()
+
+	backoff := func(attempt int) time.Duration { // 100 ms, 200 ms, 400 ms, up to 10 s
+		return min(100*time.Millisecond<<min(attempt-1, 10), 10*time.Second)
+	}
+	fetch := func(ctx context.Context) error {
+		for attempt := 1; ; attempt++ {
+			resp, err := http.Get(server.URL)
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			fmt.Println(resp.Status)
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+			if err != nil {
+				return err // do not retry: the wait is too long, or cannot be read
+			}
+			if err := retryafter.WaitFor(ctx, plan); err != nil {
+				return err // ctx is done, or would be before the wait is over
+			}
+		}
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := fetch(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	// Output:
+	// 429 Too Many Requests
+	// 503 Service Unavailable
+	// 200 OK
+}
+
+// A Transport replaces Retry-After by the planned wait in whole seconds, rounded up.
+// If the field cannot be read, it removes the field.
+type Transport struct{ Base http.RoundTripper }
+
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.Base.RoundTrip(req)
+	if err != nil || resp.Header["Retry-After"] == nil {
+		return resp, err
+	}
+	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
+	if err != nil {
+		resp.Header.Del("Retry-After") // the client uses its own backoff
+		return resp, nil
+	}
+	wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: plan.Wait}
+	resp.Header.Set("Retry-After", wait.String())
+	return resp, nil
+}
+
+// A client that retries by itself needs no change but this transport, which gives it
+// a Retry-After that does not depend on its clock.
+func Example_transport() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hourAgo := time.Now().Add(-time.Hour).UTC() // this server's clock is an hour behind
+		w.Header().Set("Date", hourAgo.Format(http.TimeFormat))
+		w.Header().Set("Retry-After", hourAgo.Add(100*time.Second).Format(http.TimeFormat))
+		if r.URL.Path == "/overflow" {
+			w.Header().Set("Retry-After", "18446744074") // 290 ms, for a client that overflows
+		}
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	client := &http.Client{Transport: Transport{Base: http.DefaultTransport}}
+	for _, path := range []string{"/", "/overflow"} {
+		resp, err := client.Get(server.URL + path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		fmt.Println(path, "has a wait:", err == nil, "of 100 to 125 seconds:", 100 <= seconds && seconds <= 125)
+	}
+
+	// Output:
+	// / has a wait: true of 100 to 125 seconds: true
+	// /overflow has a wait: false of 100 to 125 seconds: false
+}
+
+// A complete loop. It sends a request at most five times, and only if the answer may
+// be another one next time and it is safe to send the request again. Do not call it
+// from another retry loop: five attempts of five are twenty-five requests.
+func Example_retryLoop() {
+	backoff := func(attempt int) time.Duration { return min(100*time.Millisecond<<attempt, 10*time.Second) }
+
+	// The usual statuses are worth another attempt, and so is any other error with a
+	// Retry-After: some servers send one with 403, 413 or 529.
+	retryable := func(req *http.Request, resp *http.Response) bool {
+		switch resp.StatusCode {
+		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
+			http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+			http.StatusGatewayTimeout:
+		default:
+			if resp.StatusCode < 400 || resp.Header.Get("Retry-After") == "" {
+				return false
+			}
+		}
+		safe := []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
+		return slices.Contains(safe, req.Method) || req.Header.Get("Idempotency-Key") != ""
+	}
+
+	// send calls build for each attempt, because an attempt consumes the request's body.
+	send := func(ctx context.Context, build func() (*http.Request, error)) (*http.Response, error) {
+		for attempt := 1; ; attempt++ {
+			req, err := build()
+			if err != nil {
+				return nil, err
+			}
+			resp, err := http.DefaultClient.Do(req.WithContext(ctx))
+			if err != nil {
+				return nil, err // not retried: the server may have acted on the request
+			}
+			if attempt == 5 || !retryable(req, resp) {
+				return resp, nil
+			}
+			// Reading the rest of the body lets the connection be used again.
+			io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+			resp.Body.Close()
+
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+			if err != nil {
+				return nil, err // do not retry: the wait is too long, or cannot be read
+			}
+			if err := retryafter.WaitFor(ctx, plan); err != nil {
+				return nil, err // ctx is done, or would be before the wait is over
+			}
+		}
+	}
+
+	var requests []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests = append(requests, r.Header.Get("Idempotency-Key")+string(body))
+		switch {
+		case r.URL.Path != "/orders":
+			http.NotFound(w, r)
+		case len(requests) == 1:
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusForbidden)
+		case len(requests) == 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for all attempts together
 	defer cancel()
 
+	for _, path := range []string{"/orders", "/nowhere"} {
+		requests = nil
+		key := cryptorand.Text() // names the order, and so is the same for each attempt
+		resp, err := send(ctx, func() (*http.Request, error) {
+			req, err := http.NewRequest(http.MethodPost, server.URL+path, strings.NewReader("one tea"))
+			if err == nil {
+				req.Header.Set("Idempotency-Key", key)
+			}
+			return req, err
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(path, resp.StatusCode, "after", len(requests), "requests, all the same:", len(slices.Compact(requests)) == 1)
+	}
+
+	// Output:
+	// /orders 200 after 3 requests, all the same: true
+	// /nowhere 404 after 1 requests, all the same: true
+}
+
+// A service has 10 seconds to answer, and the server that it depends on asks for 30.
+// The service learns this at once, and tells its own caller when to come back.
+func Example_budget() {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer upstream.Close()
+
+	call := func(ctx context.Context, budget time.Duration) error {
+		resp, err := http.Get(upstream.URL)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		plan, err := retryafter.Plan(resp.Header, retryafter.Options{MinWait: time.Second, MaxWait: budget})
+		if err != nil {
+			return err
+		}
+		return retryafter.WaitFor(ctx, plan) // then call again
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const budget = 10 * time.Second
+		ctx, cancel := context.WithTimeout(r.Context(), budget)
+		defer cancel()
+		err := call(ctx, budget)
+		var limit *retryafter.LimitError
+		if errors.As(err, &limit) { // of Plan or of WaitFor
+			wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: limit.Plan.Floor}
+			w.Header().Set("Retry-After", wait.String())
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	}))
+	defer service.Close()
+
+	resp, err := http.Get(service.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Printf("%s, Retry-After: %s\n%s", resp.Status, resp.Header.Get("Retry-After"), body)
+
+	// Output:
+	// 503 Service Unavailable, Retry-After: 30
+	// retryafter: the wait does not fit in MaxWait: queue the work or tell the caller (needed 30.25s, limit 10s)
+}
+
+// One refusal holds back all goroutines that use the same host. They share the header
+// and the time of receipt, but not the plan: each goroutine has a place of its own in
+// the window, so that they do not send their requests at the same instant.
+func Example_goroutines() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
 	resp, err := http.Get(server.URL)
 	if err != nil {
 		log.Fatal(err)
 	}
+	received := time.Now()
 	resp.Body.Close()
-	fmt.Println(resp.Status)
 
-	date, _ := http.ParseTime(resp.Header.Get("Retry-After"))
-	fmt.Println("by subtraction:", max(0, time.Until(date)))
-
-	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
-	if err != nil {
-		log.Fatal(err) // no safe wait can be computed
+	const workers = 50
+	deadlines := make(chan retryafter.Deadline, workers)
+	for worker := range workers {
+		go func() {
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{
+				RequestSentAt:      received, // the same time twice: a round trip of zero
+				ResponseReceivedAt: received,
+				Jitter:             retryafter.Jitter{Key: "worker-" + strconv.Itoa(worker)},
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+			deadlines <- plan.Deadline // and then retryafter.WaitFor(ctx, plan)
+		}()
 	}
-	if err := retryafter.WaitFor(ctx, plan); err != nil {
-		log.Fatal(err) // the context ended, or would before the wait
+	places := map[retryafter.Deadline]bool{}
+	for range workers {
+		places[<-deadlines] = true
 	}
-	fmt.Println("planned floor: ", plan.Floor)
-
-	resp, err = http.Get(server.URL)
-	if err != nil {
-		log.Fatal(err)
-	}
-	resp.Body.Close()
-	fmt.Println(resp.Status)
+	fmt.Println(len(places), "places in the window")
 
 	// Output:
-	// 429 Too Many Requests
-	// by subtraction: 0s
-	// planned floor:  1s
-	// 200 OK
+	// 50 places in the window
 }
 
 func ExampleParseRetryAfter() {
@@ -97,9 +326,10 @@ func ExampleParseRetryAfter() {
 	// delay-seconds 2m0s
 	// http-date 2026-08-04 12:00:30 +0000 UTC
 	// true
-	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the zone is missing or not GMT: have the server convert the time to UTC and end it with GMT
+	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:30 EST": the time zone is missing or not GMT: have the server convert the time to UTC and write GMT
 }
 
+// The floor is the same whatever the time is on the client's clock.
 func ExamplePlan() {
 	header := http.Header{}
 	header.Set("Date", "Tue, 04 Aug 2026 12:00:00 GMT")
@@ -109,18 +339,17 @@ func ExamplePlan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Whatever this machine's clock says.
-	fmt.Println("never before:", plan.Floor)
-	fmt.Println("up to:       ", plan.Floor+plan.Spread)
+	fmt.Println("never before", plan.Floor)
+	fmt.Println("at the latest", plan.Floor+plan.Spread)
 
 	// Output:
-	// never before: 30s
-	// up to:        37.5s
+	// never before 30s
+	// at the latest 37.5s
 }
 
-// A client with a stable name keeps its place within a round and changes it
-// between rounds, on every machine: a herd that came together once does not
-// come together again.
+// A client with a stable name keeps its place in the window within one attempt, on
+// every machine, and has another place in the next attempt. Clients that collided once
+// do not collide again.
 func ExamplePlan_key() {
 	header := http.Header{"Retry-After": {"30"}}
 	for attempt := 1; attempt <= 2; attempt++ {
@@ -143,7 +372,7 @@ func ExamplePlan_key() {
 	// attempt 2 client-8 36.136s
 }
 
-// A cache kept this 429 for 20 seconds, which are over already.
+// A cache held this 429 for 20 seconds, which are subtracted.
 func ExamplePlan_cached() {
 	header := http.Header{"Retry-After": {"30"}, "Age": {"20"}}
 	plan, err := retryafter.Plan(header, retryafter.Options{})
@@ -152,8 +381,8 @@ func ExamplePlan_cached() {
 	}
 	fmt.Println(plan.Instructed, "-", plan.Age, "=", plan.Floor)
 
-	// RFC 9110 words delay-seconds as counted from the receipt of the response, and
-	// some caches cannot be trusted with Age: count it so.
+	// RFC 9110 counts delay-seconds from receipt. An Age of zero does the same, and
+	// also serves if the caches on the way cannot be trusted.
 	plan, err = retryafter.Plan(header, retryafter.Options{Age: new(time.Duration)})
 	if err != nil {
 		log.Fatal(err)
@@ -165,10 +394,9 @@ func ExamplePlan_cached() {
 	// 30s - 0s = 30s
 }
 
-// Where the way back is slow, and the seconds it takes are worth having, the two
-// times tell how long it was. They are those of the exchange alone: the whole of
-// Do may have resolved a name, dialed, shaken hands and followed redirects, and
-// all of that would count as age of a response that was not made yet.
+// If the response path is slow, the two times subtract it from the wait. They are the
+// times of one exchange: the whole of Client.Do may have resolved a name, dialed,
+// shaken hands and followed redirects before the server wrote this response.
 func ExamplePlan_roundTrip() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "30")
@@ -176,7 +404,7 @@ func ExamplePlan_roundTrip() {
 	}))
 	defer server.Close()
 
-	// The hooks run in goroutines of the transport, some after Do has returned.
+	// The hooks run in goroutines of the transport, some of them after Do has returned.
 	var mu sync.Mutex
 	var sent, received time.Time
 	interim := false
@@ -194,7 +422,7 @@ func ExamplePlan_roundTrip() {
 		Got1xxResponse: func(int, textproto.MIMEHeader) error {
 			mu.Lock()
 			defer mu.Unlock()
-			interim = true // the first byte was this one's
+			interim = true // the first byte belonged to this interim response
 			return nil
 		},
 	}
@@ -211,8 +439,8 @@ func ExamplePlan_roundTrip() {
 
 	var opts retryafter.Options
 	mu.Lock()
-	// A server may answer before it has read the whole request. Then there is no
-	// round trip to measure, and without one the wait is merely the longer.
+	// A server may answer before it has read the whole request. There is then no round
+	// trip to measure, and the wait is longer without it.
 	if !sent.IsZero() && !received.Before(sent) && !interim {
 		opts.RequestSentAt, opts.ResponseReceivedAt = sent, received
 	}
@@ -227,6 +455,8 @@ func ExamplePlan_roundTrip() {
 	// floor and age: 30s
 }
 
+// A date without a Date field is an error. If the server cannot be made to send Date,
+// and the clock of this machine is known to be right, TrustClientClock accepts it.
 func ExamplePlan_missingDate() {
 	later := time.Now().Add(90 * time.Minute).UTC()
 	header := http.Header{"Retry-After": {later.Format(http.TimeFormat)}}
@@ -234,8 +464,6 @@ func ExamplePlan_missingDate() {
 	_, err := retryafter.Plan(header, retryafter.Options{})
 	fmt.Println(errors.Is(err, retryafter.ErrMissingDate))
 
-	// If the origin cannot be made to send Date, and this machine's clock is known to
-	// be right, its error can be accepted by name.
 	plan, err := retryafter.Plan(header, retryafter.Options{
 		OnMissingDate: retryafter.TrustClientClock,
 	})
@@ -249,59 +477,177 @@ func ExamplePlan_missingDate() {
 	// true 1h30m0s
 }
 
-// An hour does not fit ten seconds. Neither is waited: what does not fit comes
-// with the whole plan, for whoever can wait longer.
-func ExamplePlan_maxWait() {
-	header := http.Header{"Retry-After": {"3600"}}
-	plan, err := retryafter.Plan(header, retryafter.Options{MaxWait: 10 * time.Second})
-	if errors.Is(err, retryafter.ErrExceedsMaxWait) {
-		fmt.Println("not before", plan.Floor, "from now")
-		fmt.Println(err)
-	}
-
-	// Output:
-	// not before 1h0m0s from now
-	// retryafter: the wait does not fit MaxWait: do not retry now, but queue the work or tell the caller (at least 1h0m0.25s, and the limit is 10s)
-}
-
-// Some servers write the wait into the body, and into no field. Rounded up, put
-// into the field, it is planned and refused like any other.
+// Some servers put the wait in the body. Plan by the field first; if the body asks for
+// more, put its wait into the field, rounded up to whole seconds, and plan again.
 func ExamplePlan_body() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
-		io.WriteString(w, `{"error": "slow down", "retry_after_seconds": 1.5}`)
+		io.WriteString(w, `{"error": "slow down", "retry_after_seconds": 2.5}`)
 	}))
 	defer server.Close()
-
 	resp, err := http.Get(server.URL)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer resp.Body.Close()
-
-	header := resp.Header
 	var body struct {
-		RetryAfterSeconds *float64 `json:"retry_after_seconds"`
+		RetryAfterSeconds float64 `json:"retry_after_seconds"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&body); err != nil {
 		log.Fatal(err)
 	}
-	if body.RetryAfterSeconds != nil && header.Get("Retry-After") == "" {
-		seconds := math.Ceil(*body.RetryAfterSeconds)
-		header.Set("Retry-After", strconv.FormatFloat(seconds, 'f', 0, 64))
+	if body.RetryAfterSeconds < 0 || body.RetryAfterSeconds > 1e9 { // a time.Duration would overflow
+		log.Fatal("do not retry: retry_after_seconds is ", body.RetryAfterSeconds)
 	}
-	plan, err := retryafter.Plan(header, retryafter.Options{})
+	inBody := time.Duration(body.RetryAfterSeconds * float64(time.Second))
+
+	opts := retryafter.Options{MinWait: 100 * time.Millisecond}
+	plan, err := retryafter.Plan(resp.Header, opts)
+	if err == nil && plan.Floor < inBody {
+		wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: inBody}
+		resp.Header.Set("Retry-After", wait.String())
+		plan, err = retryafter.Plan(resp.Header, opts)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(plan.Floor)
 
 	// Output:
-	// 2s
+	// 3s
 }
 
-// A budget is the deadline of a context. A wait that cannot fit it is refused at
-// once, while there is still time to do something else.
+// Some servers send the time at which a quota is renewed, as a Unix time by their own
+// clock. As an HTTP-date in Retry-After it is counted from the Date of the response,
+// so the client's clock plays no part in it either.
+func ExamplePlan_resetTime() {
+	header := http.Header{}
+	header.Set("Date", "Tue, 04 Aug 2026 12:00:00 GMT")
+	header.Set("X-RateLimit-Reset", "1785844830")
+
+	reset, err := strconv.ParseInt(header.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	until := retryafter.Instruction{Source: retryafter.HTTPDate, Date: time.Unix(reset, 0)}
+	header.Set("Retry-After", until.String())
+	plan, err := retryafter.Plan(header, retryafter.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(until, "is in", plan.Floor)
+
+	// Output:
+	// Tue, 04 Aug 2026 12:00:30 GMT is in 30s
+}
+
+// Three values outside the grammar have one meaning only, and real servers send them:
+// a fraction of zero ("2.0"), UTC in place of GMT (Go's time.RFC1123 writes it), and a
+// day of one digit (Java's RFC_1123_DATE_TIME writes it, from the 1st to the 9th of a
+// month). For a server that you know, repair them in Retry-After and in Date.
+func ExamplePlan_repair() {
+	repair := func(value string) string {
+		value = strings.TrimSuffix(value, ".0")
+		if date, found := strings.CutSuffix(value, " UTC"); found {
+			value = date + " GMT"
+		}
+		if len(value) == len("Tue, 4 Aug 2026 12:00:30 GMT") && value[6] == ' ' {
+			value = value[:5] + "0" + value[5:]
+		}
+		return value
+	}
+	repaired := func(header http.Header) http.Header {
+		header = header.Clone()
+		for _, name := range []string{"Retry-After", "Date"} {
+			for i, value := range header[name] {
+				header[name][i] = repair(value)
+			}
+		}
+		return header
+	}
+
+	for _, header := range []http.Header{
+		{"Retry-After": {"2.0"}},
+		{"Retry-After": {"Tue, 04 Aug 2026 12:00:30 UTC"}, "Date": {"Tue, 04 Aug 2026 12:00:00 GMT"}},
+		{"Retry-After": {"Tue, 4 Aug 2026 12:00:30 GMT"}, "Date": {"Tue, 4 Aug 2026 12:00:00 GMT"}},
+		{"Retry-After": {"2.5"}},
+	} {
+		plan, err := retryafter.Plan(repaired(header), retryafter.Options{})
+		fmt.Println(plan.Floor, err)
+	}
+
+	// Output:
+	// 2s <nil>
+	// 30s <nil>
+	// 30s <nil>
+	// 0s retryafter: Retry-After "2.5": not a whole number of seconds: have the server send digits only
+}
+
+// If you judge an error harmless, plan again without the field, by MinWait. Here a
+// maintenance has lasted longer than the server announced: by its own clock, the time
+// in Retry-After has passed.
+func ExampleFieldError() {
+	header := http.Header{}
+	header.Set("Date", "Tue, 04 Aug 2026 12:10:00 GMT")
+	header.Set("Retry-After", "Tue, 04 Aug 2026 12:00:00 GMT")
+	opts := retryafter.Options{MinWait: 5 * time.Second}
+
+	plan, err := retryafter.Plan(header, opts)
+	if errors.Is(err, retryafter.ErrBeforeDate) {
+		fmt.Println(err)
+		header = header.Clone()
+		header.Del("Retry-After")
+		plan, err = retryafter.Plan(header, opts)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("at least", plan.Wait-plan.Jitter)
+
+	// Output:
+	// retryafter: Retry-After "Tue, 04 Aug 2026 12:00:00 GMT" beside Date "Tue, 04 Aug 2026 12:10:00 GMT": earlier than the response: have the server use one clock for both, and keep proxies from changing Date
+	// at least 5s
+}
+
+// A wait that does not fit is an error that holds the complete plan, so that the work
+// can be queued. The time to resume it is stored as a wall-clock time, because another
+// process may have to resume it.
+func ExampleLimitError() {
+	header := http.Header{"Retry-After": {"3600"}}
+	_, err := retryafter.Plan(header, retryafter.Options{MaxWait: 10 * time.Second})
+	var limit *retryafter.LimitError
+	if !errors.As(err, &limit) {
+		log.Fatal(err)
+	}
+	fmt.Println(err)
+	stored := limit.Plan.Deadline.EstimatedWall()
+
+	// In another process, this may be before the stored time or after it. As a date that
+	// is counted from this machine's clock, the floor is what is left, or zero.
+	resumed := retryafter.Instruction{Source: retryafter.HTTPDate, Date: stored} // rounded up
+	header = http.Header{"Retry-After": {resumed.String()}}
+	plan, err := retryafter.Plan(header, retryafter.Options{OnMissingDate: retryafter.TrustClientClock})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("left:", plan.Floor.Round(10*time.Minute))
+
+	// The same time as MinWait. Such a plan has no Floor, because no server asked for it.
+	plan, err = retryafter.Plan(nil, retryafter.Options{MinWait: max(1, time.Until(stored))})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("left:", (plan.Wait - plan.Jitter).Round(10*time.Minute))
+
+	// Output:
+	// retryafter: the wait does not fit in MaxWait: queue the work or tell the caller (needed 1h0m0.25s, limit 10s)
+	// left: 1h0m0s
+	// left: 1h0m0s
+}
+
+// The budget for a call is the deadline of its context. A wait that does not fit in it
+// is refused at once, while there is still time to do something else.
 func ExampleWaitFor() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -311,303 +657,13 @@ func ExampleWaitFor() {
 		log.Fatal(err)
 	}
 	err = retryafter.WaitFor(ctx, plan)
-	fmt.Println(errors.Is(err, retryafter.ErrExceedsDeadline))
+	var limit *retryafter.LimitError
+	if errors.As(err, &limit) {
+		fmt.Println("needed:", limit.Plan.Floor, "left:", limit.Limit.Round(time.Second))
+	}
 	fmt.Println(errors.Is(err, context.DeadlineExceeded), ctx.Err())
 
 	// Output:
-	// true
+	// needed: 30s left: 10s
 	// true <nil>
-}
-
-// backoff is the caller's own, for where the server gave no instruction: full
-// jitter over an exponential, from 100 ms doubling to 2 s.
-func backoff(attempt int, random func() float64) time.Duration {
-	ceiling := 2 * time.Second
-	if doublings := attempt - 1; doublings < 5 {
-		ceiling = min(ceiling, 100*time.Millisecond<<doublings)
-	}
-	return max(1, time.Duration(random()*float64(ceiling))) // a MinWait of zero would be none
-}
-
-// retryable reports whether an answer may be another one next time, and the
-// request may be sent once more to find out.
-func retryable(req *http.Request, status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
-		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return false
-	}
-	safe := []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
-	return slices.Contains(safe, req.Method) || req.Header.Get("Idempotency-Key") != ""
-}
-
-// send sends a request until it has an answer worth having, at most five times
-// and as long as the context allows. It is the only retry there should be: five
-// tries around these five are twenty-five requests to a server that asked for
-// fewer, and none of the outer ones keeps to its instruction.
-func send(ctx context.Context, build func(context.Context) (*http.Request, error)) (*http.Response, error) {
-	for attempt := 1; ; attempt++ {
-		req, err := build(ctx) // anew, for the body of the last one is used up
-		if err != nil {
-			return nil, err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return nil, err // not retried: the request may have been carried out
-		}
-		if attempt == 5 || !retryable(req, resp.StatusCode) {
-			return resp, nil
-		}
-		// The rest of the body is read so that the connection can be used again.
-		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
-		resp.Body.Close()
-
-		plan, err := retryafter.Plan(resp.Header, retryafter.Options{
-			Attempt: attempt,
-			MinWait: backoff(attempt, rand.Float64), // also against a Retry-After of 0
-		})
-		// Only without an instruction may a client go on by its own backoff, which
-		// the plan is then of.
-		if err != nil && !errors.Is(err, retryafter.ErrNoRetryAfter) {
-			return nil, err
-		}
-		if err := retryafter.WaitFor(ctx, plan); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func Example_retryLoop() {
-	var requests, bodies []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		requests = append(requests, r.Header.Get("Idempotency-Key"))
-		bodies = append(bodies, string(body))
-		switch {
-		case r.URL.Path != "/orders":
-			http.NotFound(w, r)
-		case len(requests) == 1:
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader(http.StatusTooManyRequests)
-		case len(requests) == 2:
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	defer server.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the budget
-	defer cancel()
-
-	post := func(path string) func(context.Context) (*http.Request, error) {
-		key := cryptorand.Text() // one for the work, and so the same on every try
-		return func(ctx context.Context) (*http.Request, error) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+path, strings.NewReader("one tea"))
-			if err == nil {
-				req.Header.Set("Idempotency-Key", key)
-			}
-			return req, err
-		}
-	}
-	for _, path := range []string{"/orders", "/nowhere"} {
-		requests, bodies = nil, nil
-		resp, err := send(ctx, post(path))
-		if err != nil {
-			log.Fatal(err)
-		}
-		resp.Body.Close()
-		fmt.Println(path, resp.StatusCode, "after", len(requests), "requests;",
-			"one key:", len(slices.Compact(requests)) == 1, "and one body:", slices.Compact(bodies))
-	}
-
-	// The caller's own backoff at its longest.
-	for attempt := 1; attempt <= 6; attempt++ {
-		fmt.Print(backoff(attempt, func() float64 { return 1 }), " ")
-	}
-
-	// Output:
-	// /orders 200 after 3 requests; one key: true and one body: [one tea]
-	// /nowhere 404 after 1 requests; one key: true and one body: [one tea]
-	// 100ms 200ms 400ms 800ms 1.6s 2s
-}
-
-// A service calls another, which is out for 30 seconds, and has ten of its own to
-// answer in. It finds out at once, keeps the work, and says so.
-func Example_budget() {
-	const budget = 10 * time.Second
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "30")
-		w.WriteHeader(http.StatusTooManyRequests)
-		io.WriteString(w, "quota used up")
-	}))
-	defer upstream.Close()
-
-	// place places an order upstream. With an error that says to come back later, the
-	// plan says when.
-	place := func(ctx context.Context, key, order string) (retryafter.RetryPlan, error) {
-		for attempt := 1; ; attempt++ {
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, upstream.URL, strings.NewReader(order))
-			if err != nil {
-				return retryafter.RetryPlan{}, err
-			}
-			req.Header.Set("Idempotency-Key", key)
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return retryafter.RetryPlan{}, err
-			}
-			body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-			resp.Body.Close()
-			if err != nil || resp.StatusCode/100 == 2 {
-				return retryafter.RetryPlan{}, err
-			}
-			if attempt == 5 || !retryable(req, resp.StatusCode) {
-				return retryafter.RetryPlan{}, fmt.Errorf("%s, %q", resp.Status, body)
-			}
-			plan, err := retryafter.Plan(resp.Header, retryafter.Options{
-				Attempt: attempt,
-				MinWait: backoff(attempt, rand.Float64),
-				MaxWait: budget,
-			})
-			if err == nil || errors.Is(err, retryafter.ErrNoRetryAfter) {
-				err = retryafter.WaitFor(ctx, plan)
-			}
-			if err != nil {
-				return plan, fmt.Errorf("%s, %q: %w", resp.Status, body, err)
-			}
-		}
-	}
-
-	// work is what is kept under its Idempotency-Key until it can be done.
-	type work struct {
-		order     string
-		notBefore time.Time // a wall time, for whichever process takes it up
-	}
-	var mu sync.Mutex
-	queue := map[string]work{}
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), budget)
-		defer cancel()
-		key := r.Header.Get("Idempotency-Key")
-		order, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
-		if err != nil || key == "" {
-			http.Error(w, "an order and an Idempotency-Key are needed", http.StatusBadRequest)
-			return
-		}
-		plan, err := place(ctx, key, string(order))
-		later := errors.Is(err, retryafter.ErrExceedsMaxWait) || errors.Is(err, retryafter.ErrExceedsDeadline)
-		switch {
-		case later && !plan.Deadline.IsZero():
-			fmt.Println(err)
-			fmt.Println("floor:", plan.Floor)
-			mu.Lock()
-			queue[key] = work{string(order), plan.Deadline.EstimatedWall()}
-			mu.Unlock()
-			w.WriteHeader(http.StatusAccepted)
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusBadGateway)
-		}
-	}))
-	defer service.Close()
-
-	req, err := http.NewRequest(http.MethodPost, service.URL, strings.NewReader("one tea"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	req.Header.Set("Idempotency-Key", "order-1")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		log.Fatal(err)
-	}
-	resp.Body.Close()
-	fmt.Println(resp.Status)
-	mu.Lock()
-	defer mu.Unlock()
-	fmt.Println("kept:", queue["order-1"].order)
-
-	// Output:
-	// 429 Too Many Requests, "quota used up": retryafter: the wait does not fit MaxWait: do not retry now, but queue the work or tell the caller (at least 30.25s, and the limit is 10s)
-	// floor: 30s
-	// 202 Accepted
-	// kept: one tea
-}
-
-// checkRetry is a CheckRetry of hashicorp/go-retryablehttp. The client calls it
-// before Backoff, and it is where a plan that is refused or does not fit the
-// context stops the client: Backoff can only say how long to wait. A longer backoff
-// of the client's own is ended by the context.
-func checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	if err != nil || resp.Request == nil || !retryable(resp.Request, resp.StatusCode) {
-		return false, nil // the client returns err, or the response
-	}
-	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
-	switch {
-	case errors.Is(err, retryafter.ErrNoRetryAfter):
-		return true, nil
-	case err != nil:
-		return false, err
-	}
-	// Backoff makes a plan of its own, whose place is anywhere in the window.
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= plan.Floor+plan.Spread {
-		return false, retryafter.ErrExceedsDeadline
-	}
-	return true, nil
-}
-
-// plannedBackoff is a Backoff of hashicorp/go-retryablehttp.
-func plannedBackoff(shortest, longest time.Duration, attempt int, resp *http.Response) time.Duration {
-	own := shortest
-	for range attempt {
-		if own > longest/2 {
-			own = longest
-			break
-		}
-		own *= 2
-	}
-	if resp == nil {
-		return own
-	}
-	// Any error but ErrNoRetryAfter has stopped the client in checkRetry.
-	plan, _ := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: own})
-	return max(plan.Wait, own)
-}
-
-func Example_retryablehttp() {
-	// The two fields of a retryablehttp.Client.
-	var client struct {
-		CheckRetry func(ctx context.Context, resp *http.Response, err error) (bool, error)
-		Backoff    func(min, max time.Duration, attemptNum int, resp *http.Response) time.Duration
-	}
-	client.CheckRetry = checkRetry
-	client.Backoff = plannedBackoff
-
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.com", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, value := range []string{"30", "3600", "soon"} {
-		resp := &http.Response{
-			StatusCode: http.StatusServiceUnavailable,
-			Header:     http.Header{"Retry-After": {value}},
-			Request:    req,
-		}
-		retry, err := client.CheckRetry(ctx, resp, nil)
-		switch {
-		case retry:
-			wait := client.Backoff(time.Second, 30*time.Second, 0, resp)
-			fmt.Println(value, "-> waits, from the floor on:", wait >= 30*time.Second)
-		case errors.Is(err, retryafter.ErrExceedsDeadline):
-			fmt.Println(value, "-> stops: it does not fit")
-		default:
-			fmt.Println(value, "-> stops: it cannot be read")
-		}
-	}
-
-	// Output:
-	// 30 -> waits, from the floor on: true
-	// 3600 -> stops: it does not fit
-	// soon -> stops: it cannot be read
 }
