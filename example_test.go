@@ -77,7 +77,7 @@ func Example() {
 }
 
 // A Transport replaces Retry-After by the planned wait in whole seconds, rounded up.
-// If the field cannot be read, it removes the field.
+// It removes a field that cannot be read, so that the client uses its own backoff.
 type Transport struct{ Base http.RoundTripper }
 
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -87,7 +87,7 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
 	if err != nil {
-		resp.Header.Del("Retry-After") // the client uses its own backoff
+		resp.Header.Del("Retry-After")
 		return resp, nil
 	}
 	wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: plan.Wait}
