@@ -790,7 +790,7 @@ func TestDeadline(t *testing.T) {
 	if wall := p.Deadline.EstimatedWall(); hasMonotonic(wall) {
 		t.Errorf("%v has a monotonic reading", wall)
 	}
-	if !hasMonotonic(processStart) || !hasMonotonic(systemNow().wall) {
+	if !processStart.monotonic || !hasMonotonic(systemNow().wall) {
 		t.Errorf("the clock of this process is read without its monotonic part")
 	}
 	// A deadline on the very zero of the clock is set like any other.
@@ -1720,7 +1720,7 @@ func BenchmarkWaiters(b *testing.B) {
 	}{
 		{"Sleep", func(time.Time) { time.Sleep(wait) }},
 		{"WaitFor", func(start time.Time) {
-			p := RetryPlan{Wait: wait, Deadline: Deadline{mono: start.Sub(processStart) + wait, set: true}}
+			p := RetryPlan{Wait: wait, Deadline: Deadline{mono: start.Sub(processStart.start) + wait, set: true}}
 			if err := WaitFor(ctx, p); err != nil {
 				b.Error(err)
 			}

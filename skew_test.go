@@ -410,7 +410,7 @@ func TestSteppedTimes(t *testing.T) {
 	if err != nil || p.Age != 200*time.Millisecond {
 		t.Fatalf("%v, %v", p, err)
 	}
-	if got, want := p.Deadline.mono, now.Sub(processStart)-10*second+p.Wait; got != want {
+	if got, want := p.Deadline.mono, now.Sub(processStart.start)-10*second+p.Wait; got != want {
 		t.Errorf("the deadline is at %v, want %v: a wait after the receipt", got, want)
 	}
 	// This context ends in an hour by the wall clock, and before the plan in fact.

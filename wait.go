@@ -161,27 +161,33 @@ func (i instant) shiftTo(t time.Time) instant {
 	return instant{wall: t, mono: i.mono - i.wall.Sub(t)}
 }
 
-// processStart is the zero of instant.mono: a time.Time exposes its monotonic
-// reading only through differences.
-var processStart = time.Now()
+// An epoch is the zero of instant.mono: a time.Time exposes its monotonic reading
+// only through differences.
+type epoch struct {
+	start     time.Time
+	monotonic bool // start has a monotonic reading
+}
 
-func systemNow() instant { return instantSince(processStart, time.Now()) }
+var processStart = epochAt(time.Now())
 
-// instantSince returns the instant of now, which time.Now has just returned, with
-// its monotonic reading counted from start.
+func epochAt(start time.Time) epoch { return epoch{start, hasMonotonic(start)} }
+
+func systemNow() instant { return processStart.instant(time.Now()) }
+
+// instant returns the instant of now, which time.Now has just returned.
 //
 // A time.Time has a monotonic reading only while the wall clock is in the years
 // 1885 to 2157. If now has none, Sub would compare wall clocks; time.Since still
-// reads the monotonic clock. If start has none, nothing can be compared with it,
+// reads the monotonic clock. If the start has none, nothing can be compared with it,
 // and mono is always 0: see timerClock.
-func instantSince(start, now time.Time) instant {
+func (e epoch) instant(now time.Time) instant {
 	switch {
-	case !hasMonotonic(start):
+	case !e.monotonic:
 		return instant{wall: now}
 	case !hasMonotonic(now):
-		return instant{wall: now, mono: time.Since(start)}
+		return instant{wall: now, mono: time.Since(e.start)}
 	}
-	return instant{wall: now, mono: now.Sub(start)}
+	return instant{wall: now, mono: now.Sub(e.start)}
 }
 
 // hasMonotonic reports whether t has a monotonic reading, which Round removes.
@@ -194,8 +200,10 @@ type clock struct {
 	newTimer func(time.Duration) *time.Timer
 }
 
-func systemClock() clock {
-	if !hasMonotonic(processStart) {
+func systemClock() clock { return processStart.clock() }
+
+func (e epoch) clock() clock {
+	if !e.monotonic {
 		return timerClock()
 	}
 	return clock{now: systemNow, newTimer: time.NewTimer}

@@ -11,28 +11,27 @@ import (
 	"github.com/cenkalti/backoff/v7"
 )
 
-// BackoffV7 returns an operation for Retry of cenkalti/backoff v7. It sends a request
-// and, after a 429 or 503, plans the wait:
+// BackoffV7 returns an operation for Retry of cenkalti/backoff v7. The operation calls
+// send and plans the wait after a 429 or 503:
 //
 //	operation := BackoffV7(ctx, send, retryafter.Options{})
-//	resp, err := backoff.Retry(ctx, operation, backoff.WithMaxTries(5),
-//		backoff.WithMaxElapsedTime(0))
+//	resp, err := backoff.Retry(ctx, operation, backoff.WithMaxElapsedTime(0))
 //
-// Make a new operation for each call of Retry, with the context that send uses. Any
-// other response, and any error of send, goes to Retry as it is.
+// Make a new operation for each call of Retry, with the context that send uses. Retry
+// gets any other response, and any error of send, unchanged.
 //
-// A wait is at least the client's exponential backoff. The operation keeps one of its
-// own, because Retry starts its policy again at each RetryAfterError.
+// A wait is at least the exponential backoff of the client. The operation has one of its
+// own, because Retry resets its policy at each RetryAfterError.
 //
-// Set WithMaxElapsedTime(0) and limit the time by the context or by MaxWait. The limit
-// of Retry, 15 minutes by default, ends it with ErrMaxElapsedTime and no LimitError.
+// WithMaxElapsedTime(0) turns off a limit of 15 minutes, after which Retry returns
+// ErrMaxElapsedTime and no LimitError. Use the context or MaxWait to limit the time.
 //
 // What the caller of Retry gets, always in a *backoff.RetryError:
 //
-//	a value that cannot be read   the *retryafter.FieldError and ErrPermanent, at once
-//	a wait beyond a limit         the *retryafter.LimitError and ErrPermanent, at once
-//	a canceled context            context.Cause(ctx) and the status
-//	a refusal of the last try     the status and ErrExhausted
+//	value cannot be read   *retryafter.FieldError and ErrPermanent, at once
+//	wait exceeds a limit   *retryafter.LimitError and ErrPermanent, at once
+//	context canceled       context.Cause(ctx) and the status
+//	last try refused       ErrExhausted and the status
 func BackoffV7(
 	ctx context.Context, send func() (*http.Response, error), opts retryafter.Options,
 ) backoff.Operation[*http.Response] {
@@ -48,7 +47,7 @@ func BackoffV7(
 		opts := opts
 		opts.MinWait = max(opts.MinWait, own.NextBackOff())
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // a MaxWait of 0 would be no limit
+			left := max(1, time.Until(end)) // 0: no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
 		plan, err := retryafter.Plan(resp.Header, opts)

@@ -2,347 +2,142 @@ package adapters
 
 import (
 	"context"
-	"errors"
-	"io"
+	"fmt"
+	"math"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
 	"time"
-
-	"example.com/retryafter"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/avast/retry-go/v4"
-	backoffv5 "github.com/cenkalti/backoff/v5"
-	backoffv7 "github.com/cenkalti/backoff/v7"
-	"github.com/failsafe-go/failsafe-go/failsafehttp"
-	restyv2 "github.com/go-resty/resty/v2"
-	"github.com/hashicorp/go-retryablehttp"
-	"github.com/openai/openai-go/v3"
-	openaioption "github.com/openai/openai-go/v3/option"
-	"github.com/slack-go/slack"
-	restyv3 "resty.dev/v3"
 )
 
-// day is the maximum that the tests set where a client has one, so that a wait of
-// an hour shows.
-const day = 24 * time.Hour
+// TestClients prints a table: for each client, alone and with its adapter, the wait
+// before the second request. Each cell is from 300 calls that one client makes at the
+// same time, to a server that refuses each of them once. In the column "budget" the
+// server asks for two hours, and the context of the caller ends after five seconds. The
+// last column is the number of milliseconds in which a second request arrived.
+func TestClients(t *testing.T) {
+	goMod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := []struct {
+		name   string
+		width  int
+		header func(time.Time) http.Header
+		cell   func([]result) cell
+	}{
+		{"right", 9, dateIn30s(0), secondRequest},
+		{"1h ahead", 11, dateIn30s(-time.Hour), secondRequest},
+		{"1h behind", 11, dateIn30s(time.Hour), secondRequest},
+		{"Age: 20", 9, aged, secondRequest},
+		{"18446744074", 13, fields("18446744074"), secondRequest},
+		{"budget", 9, fields("7200"), secondRequest},
+		{"of 300", 10, fields("30"), instants},
+	}
 
-// A call sends one request, retries it as the client does, and closes the body of
-// the last response.
-type call func(ctx context.Context, url string) error
-
-// A way is one way to use a client.
-type way struct {
-	client string // as in the table
-	module string // for its version
-	with   string // "alone", the adapter, or "Transport"
-	start  func(http.RoundTripper, retryafter.Options) call
-}
-
-// retryablehttpCall uses hashicorp/go-retryablehttp with its defaults. RetryWaitMax
-// does not limit Retry-After, so it is not raised.
-func retryablehttpCall(rt http.RoundTripper, prepare func(*retryablehttp.Client)) call {
-	client := retryablehttp.NewClient()
-	client.Logger = nil
-	client.HTTPClient = &http.Client{Transport: rt}
-	prepare(client)
-	return func(ctx context.Context, url string) error {
-		req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-26s%31s%9s%13s%9s%10s\n%26s", "",
+		"a date, client's clock", "30 s,", "", "2 h, 5 s", "instants", "")
+	for _, column := range columns {
+		fmt.Fprintf(&table, "%*s", column.width, column.name)
+	}
+	for _, w := range ways {
+		version := regexp.MustCompile(regexp.QuoteMeta(w.module) + ` (v\S+)`).FindSubmatch(goMod)
+		name := "  " + w.with
+		if w.with == "alone" {
+			name = w.client + " " + string(version[1])
 		}
-		return closed(client.Do(req))
-	}
-}
-
-// closed closes the body of a response and returns its error.
-func closed(resp *http.Response, err error) error {
-	if resp != nil {
-		resp.Body.Close()
-	}
-	return err
-}
-
-// get returns what sends one GET request without retries.
-func get(ctx context.Context, rt http.RoundTripper, url string) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return nil, err
-		}
-		return (&http.Client{Transport: rt}).Do(req)
-	}
-}
-
-// httpCall uses a client of net/http, whose transport retries.
-func httpCall(rt http.RoundTripper) call {
-	return func(ctx context.Context, url string) error { return closed(get(ctx, rt, url)()) }
-}
-
-// backoffV5Call uses cenkalti/backoff v5 with its defaults, but for the maximum of
-// 15 minutes, which is lifted.
-func backoffV5Call(operation func(context.Context, string) backoffv5.Operation[*http.Response]) call {
-	return func(ctx context.Context, url string) error {
-		return closed(backoffv5.Retry(ctx, operation(ctx, url), backoffv5.WithMaxElapsedTime(0)))
-	}
-}
-
-// backoffV7Call uses cenkalti/backoff v7 in the same way.
-func backoffV7Call(operation func(context.Context, string) backoffv7.Operation[*http.Response]) call {
-	return func(ctx context.Context, url string) error {
-		return closed(backoffv7.Retry(ctx, operation(ctx, url), backoffv7.WithMaxElapsedTime(0)))
-	}
-}
-
-// seconds reads Retry-After as the documentation of cenkalti/backoff does.
-func seconds(resp *http.Response) (time.Duration, bool) {
-	n, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 64)
-	return time.Duration(n) * time.Second, err == nil
-}
-
-// retryGoAlone uses avast/retry-go with its defaults and, as in its example of a delay
-// that depends on the error, a DelayType that reads both forms of Retry-After.
-func retryGoAlone(rt http.RoundTripper, _ retryafter.Options) call {
-	return func(ctx context.Context, url string) error {
-		delay := func(n uint, err error, config *retry.Config) time.Duration {
-			var refusal *retryGoRefusal
-			if errors.As(err, &refusal) {
-				if wait, ok := seconds(refusal.resp); ok {
-					return wait
-				}
-				if date, err := http.ParseTime(refusal.resp.Header.Get("Retry-After")); err == nil {
-					return time.Until(date)
-				}
-			}
-			return retry.BackOffDelay(n, err, config)
-		}
-		send := get(ctx, rt, url)
-		return closed(retry.DoWithData(func() (*http.Response, error) {
-			resp, err := send()
-			if err == nil && resp.StatusCode == http.StatusTooManyRequests {
-				return nil, errors.Join(&retryGoRefusal{resp}, resp.Body.Close())
-			}
-			return resp, err
-		}, retry.Context(ctx), retry.DelayType(delay)))
-	}
-}
-
-// restyV2Call uses go-resty v2 with three retries, which are off by default, after
-// a 429. Its RetryMaxWaitTime is raised from 2 seconds.
-func restyV2Call(rt http.RoundTripper, prepare func(*restyv2.Client)) call {
-	client := restyv2.New().SetTransport(rt).SetRetryCount(3).SetRetryMaxWaitTime(day).
-		SetLogger(silent{})
-	prepare(client)
-	return func(ctx context.Context, url string) error {
-		_, err := client.R().SetContext(ctx).Get(url)
-		return err
-	}
-}
-
-// A silent logger keeps the refusals of resty out of the output of the tests.
-type silent struct{}
-
-func (silent) Errorf(string, ...any) {}
-func (silent) Warnf(string, ...any)  {}
-func (silent) Debugf(string, ...any) {}
-
-// restyV3Call uses resty v3 with three retries, which are off by default, after a 429.
-// RetryMaxWaitTime does not limit Retry-After, so it is not raised.
-func restyV3Call(rt http.RoundTripper) call {
-	client := restyv3.New().SetTransport(rt).SetRetryCount(3).
-		AddRetryConditions(restyv3.RetryConditionStatusTooManyRequests)
-	return func(ctx context.Context, url string) error {
-		_, err := client.R().SetContext(ctx).Get(url)
-		return err
-	}
-}
-
-// azcoreCall uses azcore with its defaults, but for this MaxRetryDelay (60 seconds
-// by default).
-func azcoreCall(rt http.RoundTripper, maximum time.Duration) call {
-	pipeline := runtime.NewPipeline("test", "v1.0.0", runtime.PipelineOptions{}, &policy.ClientOptions{
-		Transport: &http.Client{Transport: rt},
-		Retry:     policy.RetryOptions{MaxRetryDelay: maximum},
-	})
-	return func(ctx context.Context, url string) error {
-		req, err := runtime.NewRequest(ctx, http.MethodGet, url)
-		if err != nil {
-			return err
-		}
-		resp, err := pipeline.Do(req)
-		if err == nil && resp.StatusCode != http.StatusOK {
-			err = runtime.NewResponseError(resp) // as the services' clients do
-		}
-		return closed(resp, err)
-	}
-}
-
-// openaiCall uses openai-go with its defaults, but for this maximum of a wait (one
-// minute by default).
-func openaiCall(rt http.RoundTripper, maximum time.Duration) call {
-	client := openai.NewClient(openaioption.WithAPIKey("key"),
-		openaioption.WithHTTPClient(&http.Client{Transport: rt}),
-		openaioption.WithMaxRetryDelay(maximum))
-	return func(ctx context.Context, url string) error {
-		var resp *http.Response
-		err := client.Get(ctx, "models", nil, &resp, openaioption.WithBaseURL(url))
-		return closed(resp, err)
-	}
-}
-
-// anthropicCall uses anthropic-sdk-go with its defaults. It has no maximum of a wait.
-func anthropicCall(rt http.RoundTripper) call {
-	client := anthropic.NewClient(anthropicoption.WithAPIKey("key"),
-		anthropicoption.WithHTTPClient(&http.Client{Transport: rt}))
-	return func(ctx context.Context, url string) error {
-		var resp *http.Response
-		err := client.Get(ctx, "v1/models", nil, &resp, anthropicoption.WithBaseURL(url))
-		return closed(resp, err)
-	}
-}
-
-// slackCall uses slack-go with three retries, which are off by default. It has no
-// maximum of a wait.
-func slackCall(rt http.RoundTripper) call {
-	return func(ctx context.Context, url string) error {
-		client := slack.New("token", slack.OptionAPIURL(url),
-			slack.OptionHTTPClient(&http.Client{Transport: rt}), slack.OptionRetry(3))
-		_, err := client.AuthTestContext(ctx)
-		return err
-	}
-}
-
-var ways = []way{
-	{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call {
-			return retryablehttpCall(rt, func(*retryablehttp.Client) {})
-		}},
-	{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "RetryableHTTP",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return retryablehttpCall(rt, func(c *retryablehttp.Client) { RetryableHTTP(c, opts) })
-		}},
-	{"go-retryablehttp", "github.com/hashicorp/go-retryablehttp", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return retryablehttpCall(Transport{rt, opts}, func(*retryablehttp.Client) {})
-		}},
-
-	// Alone as in the example of its documentation, which reads the field as seconds.
-	{"backoff", "github.com/cenkalti/backoff/v5", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call {
-			return backoffV5Call(func(ctx context.Context, url string) backoffv5.Operation[*http.Response] {
-				send := get(ctx, rt, url)
-				return func() (*http.Response, error) {
-					resp, err := send()
-					if err != nil || resp.StatusCode != http.StatusTooManyRequests {
-						return resp, err
+		fmt.Fprintf(&table, "\n%-26s", name)
+		for i, column := range columns {
+			t.Run(w.String()+"/"+column.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(500 * time.Millisecond) // so that dates are rounded down
+					server := refusing(1, column.header)
+					s, ctx := setup{base: server, maximum: day}, t.Context()
+					if column.name == "budget" {
+						s.maximum = 0
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, 5*time.Second)
+						defer cancel()
 					}
-					resp.Body.Close()
-					if wait, ok := seconds(resp); ok {
-						return nil, &backoffv5.RetryAfterError{Duration: wait}
+					cell := column.cell(server.doAll(ctx, w.start(s), 300))
+					fmt.Fprintf(&table, "%*s", column.width, cell)
+					if !cell.is(w.row[i]) {
+						t.Errorf("got %v (%v to %v), want %s", cell, cell.least, cell.most, w.row[i])
 					}
-					return nil, errors.New(resp.Status)
-				}
-			})
-		}},
-	{"backoff", "github.com/cenkalti/backoff/v5", "BackoffV5",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return backoffV5Call(func(ctx context.Context, url string) backoffv5.Operation[*http.Response] {
-				return BackoffV5(ctx, get(ctx, rt, url), opts)
-			})
-		}},
-	{"backoff", "github.com/cenkalti/backoff/v7", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call {
-			return backoffV7Call(func(ctx context.Context, url string) backoffv7.Operation[*http.Response] {
-				send := get(ctx, rt, url)
-				return func() (*http.Response, error) {
-					resp, err := send()
-					if err != nil || resp.StatusCode != http.StatusTooManyRequests {
-						return resp, err
-					}
-					resp.Body.Close()
-					if wait, ok := seconds(resp); ok {
-						return nil, backoffv7.RetryAfter(wait, errors.New(resp.Status))
-					}
-					return nil, errors.New(resp.Status)
-				}
-			})
-		}},
-	{"backoff", "github.com/cenkalti/backoff/v7", "BackoffV7",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return backoffV7Call(func(ctx context.Context, url string) backoffv7.Operation[*http.Response] {
-				return BackoffV7(ctx, get(ctx, rt, url), opts)
-			})
-		}},
-
-	// Alone with the policy of failsafehttp and its defaults: no delay of its own.
-	{"failsafe-go", "github.com/failsafe-go/failsafe-go", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call {
-			policy := failsafehttp.NewRetryPolicyBuilder().Build()
-			return httpCall(failsafehttp.NewRoundTripper(rt, policy))
-		}},
-	{"failsafe-go", "github.com/failsafe-go/failsafe-go", "Failsafe",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return httpCall(Failsafe(rt, opts))
-		}},
-	{"failsafe-go", "github.com/failsafe-go/failsafe-go", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			policy := failsafehttp.NewRetryPolicyBuilder().WithBackoff(time.Second, time.Minute).Build()
-			return httpCall(failsafehttp.NewRoundTripper(Transport{rt, opts}, policy))
-		}},
-
-	{"retry-go", "github.com/avast/retry-go/v4", "alone", retryGoAlone},
-	{"retry-go", "github.com/avast/retry-go/v4", "RetryGo",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return func(ctx context.Context, url string) error {
-				return closed(RetryGo(ctx, get(ctx, rt, url), opts))
-			}
-		}},
-
-	{"resty", "github.com/go-resty/resty/v2", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call {
-			return restyV2Call(rt, func(client *restyv2.Client) {
-				client.AddRetryCondition(func(resp *restyv2.Response, err error) bool {
-					return err != nil || resp.StatusCode() == http.StatusTooManyRequests
 				})
 			})
-		}},
-	{"resty", "github.com/go-resty/resty/v2", "RestyV2",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return restyV2Call(rt, func(client *restyv2.Client) { RestyV2(client, opts) })
-		}},
-	{"resty", "resty.dev/v3", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call { return restyV3Call(rt) }},
-	{"resty", "resty.dev/v3", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return restyV3Call(Transport{rt, opts})
-		}},
-
-	{"azcore", "github.com/Azure/azure-sdk-for-go/sdk/azcore", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call { return azcoreCall(rt, day) }},
-	{"azcore", "github.com/Azure/azure-sdk-for-go/sdk/azcore", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return azcoreCall(Transport{rt, opts}, day)
-		}},
-	{"openai-go", "github.com/openai/openai-go/v3", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call { return openaiCall(rt, day) }},
-	{"openai-go", "github.com/openai/openai-go/v3", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return openaiCall(Transport{rt, opts}, day)
-		}},
-	{"anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call { return anthropicCall(rt) }},
-	{"anthropic-sdk-go", "github.com/anthropics/anthropic-sdk-go", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return anthropicCall(Transport{rt, opts})
-		}},
-	{"slack-go", "github.com/slack-go/slack", "alone",
-		func(rt http.RoundTripper, _ retryafter.Options) call { return slackCall(rt) }},
-	{"slack-go", "github.com/slack-go/slack", "Transport",
-		func(rt http.RoundTripper, opts retryafter.Options) call {
-			return slackCall(Transport{rt, opts})
-		}},
+		}
+	}
+	t.Log("Seconds until the second request, or when the caller gets an error instead:\n" +
+		table.String())
 }
 
-var _ = io.EOF
+// A cell of the table is a text, or if that is empty, numbers from least to most. It
+// prints a range to half seconds, or to tenths below 10 s, least down and most up.
+type cell struct {
+	text        string
+	least, most float64
+}
+
+func (c cell) String() string {
+	if c.text != "" {
+		return c.text
+	}
+	if c.least == c.most {
+		return strconv.FormatFloat(math.Round(10*c.least)/10, 'f', -1, 64)
+	}
+	perSecond := 10.0
+	if c.least >= 10 {
+		perSecond = 2
+	}
+	return strconv.FormatFloat(math.Floor(perSecond*c.least)/perSecond, 'f', -1, 64) + "-" +
+		strconv.FormatFloat(math.Ceil(perSecond*c.most)/perSecond, 'f', -1, 64)
+}
+
+// is reports whether the cell has the text want, or is within want, such as "30-37.5".
+func (c cell) is(want string) bool {
+	first, last, found := strings.Cut(want, "-")
+	if !found {
+		last = first
+	}
+	least, err1 := strconv.ParseFloat(first, 64)
+	most, err2 := strconv.ParseFloat(last, 64)
+	if err1 != nil || err2 != nil {
+		return c.text == want
+	}
+	return c.text == "" && least <= c.least && c.most <= most
+}
+
+// secondRequest returns the shortest and the longest wait before the second request, in
+// seconds. If there was no second request, it returns when the calls ended.
+func secondRequest(results []result) cell {
+	var waits []float64
+	for _, r := range results {
+		switch {
+		case len(r.waits) > 0:
+			waits = append(waits, r.waits[0].Seconds())
+		case r.took > day:
+			return cell{text: "> 1 day"}
+		case r.took > 0:
+			return cell{text: fmt.Sprintf("at %v s", r.took.Seconds())}
+		default:
+			return cell{text: "at once"}
+		}
+	}
+	return cell{least: slices.Min(waits), most: slices.Max(waits)}
+}
+
+// instants returns in how many different milliseconds a second request arrived.
+func instants(results []result) cell {
+	arrived := map[time.Duration]bool{}
+	for _, r := range results {
+		arrived[r.waits[0].Truncate(time.Millisecond)] = true
+	}
+	return cell{least: float64(len(arrived)), most: float64(len(arrived))}
+}

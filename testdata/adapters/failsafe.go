@@ -11,39 +11,36 @@ import (
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 )
 
-// Failsafe returns a transport that retries by the HTTP policy of failsafe-go, at most
-// twice, and waits by plan after a 429 or 503:
+// Failsafe returns a transport that retries with the HTTP policy of failsafe-go, at most
+// twice, and waits as planned after a 429 or 503:
 //
 //	client := &http.Client{Transport: Failsafe(http.DefaultTransport, retryafter.Options{})}
 //
-// failsafe-go has no delay of its own unless the policy sets one. Here it is a second,
-// which grows only where there is no plan, such as after a failed connection.
+// The policy of failsafe-go has no backoff of its own. Here a wait is at least 1 s before
+// the first retry and 2 s before the second, also after a failed connection.
 //
-// If you change the policy, do not add WithJitter, which makes a wait shorter than the
-// floor, or WithMaxDuration, which cuts it: use Options.
+// If you change the policy, do not add WithJitter or WithMaxDuration, which can make a
+// wait shorter than the floor. Use Options instead.
 //
 // What the caller of http.Client.Do gets, in a *url.Error:
 //
-//	a value that cannot be read   the *retryafter.FieldError, at once
-//	a wait beyond a limit         the *retryafter.LimitError, at once
-//	a canceled context            context.Canceled
-//
-// A refusal of the last try is returned as it is, without an error.
+//	value cannot be read   *retryafter.FieldError, at once
+//	wait exceeds a limit   *retryafter.LimitError, at once
+//	context canceled       context.Canceled
+//	last try refused       no error, but the response
 func Failsafe(base http.RoundTripper, opts retryafter.Options) http.RoundTripper {
-	opts.MinWait = cmp.Or(opts.MinWait, time.Second)
+	opts.MinWait = max(time.Second, opts.MinWait)
 	policy := failsafehttp.NewRetryPolicyBuilder().
-		WithBackoff(time.Second, time.Minute).
+		AbortOnErrors(retryafter.ErrInvalidOptions).
 		AbortOnErrorTypes(&retryafter.FieldError{}, &retryafter.LimitError{}).
 		WithDelayFunc(func(exec failsafe.ExecutionAttempt[*http.Response]) time.Duration {
-			resp := exec.LastResult()
-			if resp == nil {
-				return -1 // the delay of WithBackoff
+			own := time.Second << min(exec.Retries(), 5)
+			if exec.LastResult() == nil {
+				return own
 			}
-			plan, ok := resp.Request.Context().Value(failsafePlan{}).(retryafter.RetryPlan)
-			if !ok {
-				return -1
-			}
-			return plan.Wait
+			ctx := exec.LastResult().Request.Context()
+			plan, _ := ctx.Value(failsafePlan{}).(retryafter.RetryPlan)
+			return max(plan.Wait, own+plan.Jitter)
 		}).
 		OnRetryScheduled(func(event failsafe.ExecutionScheduledEvent[*http.Response]) {
 			if resp := event.LastResult(); resp != nil {
@@ -55,15 +52,15 @@ func Failsafe(base http.RoundTripper, opts retryafter.Options) http.RoundTripper
 	return failsafehttp.NewRoundTripper(failsafePlanner{base, opts}, policy)
 }
 
-// failsafePlan is the key of the plan in the context of a response's request.
-type failsafePlan struct{}
-
 // A failsafePlanner plans the wait after a 429 or 503. It is below the policy, because
-// only here can an error take the place of the response.
+// the policy can replace a response by an error only if it gets one.
 type failsafePlanner struct {
 	base http.RoundTripper
 	opts retryafter.Options
 }
+
+// failsafePlan is the key of the plan in the context of a response's request.
+type failsafePlan struct{}
 
 func (p failsafePlanner) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := p.base.RoundTrip(req)
@@ -73,7 +70,7 @@ func (p failsafePlanner) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	if end, ok := ctx.Deadline(); ok {
-		left := max(1, time.Until(end)) // a MaxWait of 0 would be no limit
+		left := max(1, time.Until(end)) // 0: no limit
 		p.opts.MaxWait = min(left, cmp.Or(p.opts.MaxWait, left))
 	}
 	plan, err := retryafter.Plan(resp.Header, p.opts)

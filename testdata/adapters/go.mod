@@ -1,8 +1,10 @@
 module example.com/retryafter/testdata/adapters
 
+// azcore, openai-go and slack-go need this version; the files of the adapters build with 1.25.
 go 1.26.0
 
 require (
+	example.com/retryafter v0.0.0
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/avast/retry-go/v4 v4.7.0
@@ -17,7 +19,6 @@ require (
 )
 
 require (
-	example.com/retryafter v0.0.0
 	github.com/Azure/azure-sdk-for-go/sdk/internal v1.13.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect

@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"time"
 
@@ -10,25 +9,23 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// RestyV2 has a client of go-resty v2 retry after a 429 or 503, and wait by plan:
+// RestyV2 makes a client of go-resty v2 retry after a 429 or 503, and wait as planned:
 //
 //	client := resty.New().SetRetryCount(3).SetRetryMaxWaitTime(10 * time.Minute)
 //	RestyV2(client, retryafter.Options{})
 //
-// Set RetryMaxWaitTime to the longest wait that you accept. The client makes every
-// longer wait as short as that, so RestyV2 refuses it instead. The default is 2 seconds,
-// which refuses nearly every wait that a server asks for.
+// Set RetryMaxWaitTime to the longest wait that you accept. The client would shorten a
+// longer wait to it, so RestyV2 returns a LimitError instead. The default of 2 s is
+// shorter than most waits that servers ask for.
 //
-// A wait is at least the client's own backoff. The client asks for a wait after a failed
-// connection too, and waits its backoff with jitter.
+// A wait is at least the client's own backoff, also after a failed connection.
 //
-// What the caller of Request.Execute gets, with the last response:
+// What the caller of Request.Execute gets, beside the last response:
 //
-//	a value that cannot be read   the *retryafter.FieldError, at once
-//	a wait beyond a limit         the *retryafter.LimitError, at once
-//	a canceled context            context.Canceled
-//
-// A refusal of the last try is returned as it is, without an error.
+//	value cannot be read   *retryafter.FieldError, at once
+//	wait exceeds a limit   *retryafter.LimitError, at once
+//	context canceled       context.Canceled
+//	last try refused       no error
 func RestyV2(client *resty.Client, opts retryafter.Options) {
 	client.AddRetryCondition(func(resp *resty.Response, err error) bool {
 		return err != nil || resp.StatusCode() == http.StatusTooManyRequests ||
@@ -36,20 +33,16 @@ func RestyV2(client *resty.Client, opts retryafter.Options) {
 	})
 	client.SetRetryAfter(func(client *resty.Client, resp *resty.Response) (time.Duration, error) {
 		opts := opts
-		most := max(1, client.RetryMaxWaitTime) // a MaxWait of 0 would be no limit
+		// Half of a time that doubles at each attempt is the least of the client's backoff.
+		doubled := client.RetryWaitTime << min(resp.Request.Attempt-1, 16)
+		own := max(client.RetryWaitTime, min(doubled, client.RetryMaxWaitTime)/2)
+		opts.MinWait = max(1, opts.MinWait, own) // 0: no Retry-After is an error
+		most := max(1, client.RetryMaxWaitTime)  // 0: no limit
 		if end, ok := resp.Request.Context().Deadline(); ok {
 			most = min(most, max(1, time.Until(end)))
 		}
 		opts.MaxWait = min(most, cmp.Or(opts.MaxWait, most))
-
-		// The least of the client's own backoff, which doubles up to its maximum.
-		own := min(client.RetryWaitTime<<min(resp.Request.Attempt-1, 16), client.RetryMaxWaitTime) / 2
-		opts.MinWait = max(opts.MinWait, client.RetryWaitTime, own)
-
 		plan, err := retryafter.Plan(resp.Header(), opts)
-		if errors.Is(err, retryafter.ErrNoRetryAfter) {
-			return 0, nil // the client's own backoff
-		}
 		return plan.Wait, err
 	})
 }

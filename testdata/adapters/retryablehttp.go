@@ -11,53 +11,53 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// RetryableHTTP has a client of hashicorp/go-retryablehttp wait by plan. Call it
-// once, after the client's CheckRetry, Backoff and RetryWaitMin are set:
+// RetryableHTTP makes a client of hashicorp/go-retryablehttp wait as planned. Call it
+// once, after CheckRetry, Backoff and RetryWaitMin of the client are set:
 //
 //	client := retryablehttp.NewClient()
 //	RetryableHTTP(client, retryafter.Options{MaxWait: 10 * time.Minute})
 //
-// The client's own CheckRetry still decides what is retried, and RetryMax how
-// often. A wait is at least the client's own Backoff, which is called without the
-// response so that it does not read Retry-After. RetryWaitMax limits that backoff
-// alone: set MaxWait for a limit of the whole wait.
+// The client's CheckRetry still decides what is retried, and RetryMax how often.
 //
-// CheckRetry does not know which attempt it is. So it compares RetryWaitMin with the
-// deadline of the context; if the client's own backoff has grown beyond what is left,
-// the client sleeps until the deadline, as it does alone.
+// A wait is at least the client's own Backoff, which RetryWaitMax limits. RetryWaitMax
+// does not limit the whole wait: set MaxWait for that.
 //
-// # What the caller of Client.Do gets
+// CheckRetry does not get the number of the attempt, so it compares only RetryWaitMin
+// and the server's wait with the deadline of the context. If the client's own backoff
+// has grown beyond the deadline, the client waits until the deadline, as it does alone.
 //
-//	a value that cannot be read   *retryafter.FieldError, wrapped in "giving up after 1 attempt(s)"
-//	a wait beyond a limit         *retryafter.LimitError, wrapped in the same way
-//	a context that is canceled    context.Canceled
+// What the caller of Client.Do gets:
 //
-// If the client has an ErrorHandler, it gets these errors and the response, and it
-// has to close the body.
+//	value cannot be read   *retryafter.FieldError in "giving up after 1 attempt(s)", at once
+//	wait exceeds a limit   *retryafter.LimitError in the same way, at once
+//	context canceled       context.Canceled
+//	last try refused       "giving up after 5 attempt(s)"
+//
+// If the client has an ErrorHandler, it gets these errors and has to close the body.
 func RetryableHTTP(client *retryablehttp.Client, opts retryafter.Options) {
 	check, backoff := client.CheckRetry, client.Backoff
 
 	client.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
-		retry, checkErr := check(ctx, resp, err)
-		if !retry || err != nil {
-			return retry, checkErr
+		retry, err := check(ctx, resp, err)
+		if !retry || resp == nil {
+			return retry, err
 		}
 		opts := opts
-		opts.MinWait = max(opts.MinWait, client.RetryWaitMin)
+		opts.MinWait = max(1, opts.MinWait, client.RetryWaitMin) // 0: no Retry-After is an error
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // a MaxWait of 0 would be no limit
+			left := max(1, time.Until(end)) // 0: no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
-		plan, err := retryafter.Plan(resp.Header, opts)
-		if err != nil {
-			return false, err
+		plan, planErr := retryafter.Plan(resp.Header, opts)
+		if planErr != nil {
+			return false, planErr
 		}
 		resp.Body = plannedBody{resp.Body, plan}
-		return true, nil
+		return true, err
 	}
 
-	client.Backoff = func(least, most time.Duration, attempt int, resp *http.Response) time.Duration {
-		own := backoff(least, most, attempt, nil)
+	client.Backoff = func(low, high time.Duration, n int, resp *http.Response) time.Duration {
+		own := backoff(low, high, n, nil) // nil: without Retry-After
 		if resp == nil {
 			return own
 		}
@@ -66,8 +66,7 @@ func RetryableHTTP(client *retryablehttp.Client, opts retryafter.Options) {
 	}
 }
 
-// A plannedBody carries the plan of a response from CheckRetry to Backoff, which
-// get the same response one after the other.
+// A plannedBody carries the plan of a response from CheckRetry to Backoff.
 type plannedBody struct {
 	io.ReadCloser
 	plan retryafter.RetryPlan

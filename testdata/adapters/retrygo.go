@@ -11,27 +11,28 @@ import (
 	"github.com/avast/retry-go/v4"
 )
 
-// RetryGo calls send by DoWithData of avast/retry-go v4 and waits by plan after a 429
-// or 503:
+// RetryGo calls send with DoWithData of avast/retry-go v4, and waits as planned after a
+// 429 or 503:
 //
 //	resp, err := RetryGo(ctx, send, retryafter.Options{}, retry.Attempts(5))
 //
-// Any other response is returned, and any error of send is retried as the client does
-// alone. A wait is at least the client's backoff, which options set (Delay, MaxJitter).
-// Do not set MaxDelay, which makes a wait shorter than the floor, nor DelayType or
-// Context, which RetryGo sets: limit the time by ctx or by MaxWait.
+// It returns any other response, and retries any error of send as the client does alone.
+//
+// A wait is at least the client's default backoff, which the options Delay and MaxJitter
+// set. Do not set MaxDelay, which can make a wait shorter than the floor. Context and
+// DelayType have no effect, because RetryGo sets them: use ctx or MaxWait to limit the
+// time.
+//
+// What the caller gets, in a retry.Error that has the refusals too:
+//
+//	value cannot be read   *retryafter.FieldError, at once
+//	wait exceeds a limit   *retryafter.LimitError, at once
+//	context canceled       context.Cause(ctx)
+//	last try refused       the status of each try
 //
 // For retry-go v5, write retry.DelayContext for *retry.Config, and
-// retry.NewWithData[*http.Response](options...).Do(operation) for DoWithData.
-//
-// What the caller gets, in a retry.Error that holds the refusals too:
-//
-//	a value that cannot be read   the *retryafter.FieldError, at once
-//	a wait beyond a limit         the *retryafter.LimitError, at once
-//	a canceled context            context.Cause(ctx)
-//	a refusal of the last try     the statuses of all tries
-//
-// With retry.LastErrorOnly(true) it is the error itself.
+// retry.NewWithData[*http.Response](options...).Do(operation) for
+// retry.DoWithData(operation, options...).
 func RetryGo(
 	ctx context.Context, send func() (*http.Response, error), opts retryafter.Options,
 	options ...retry.Option,
@@ -46,12 +47,13 @@ func RetryGo(
 		return nil, &retryGoRefusal{resp}
 	}
 
-	// A delay function cannot return an error. But while the client waits, it returns
-	// the cause of this context as soon as the context ends.
+	// A delay function cannot return an error. But retry-go returns the cause of this
+	// context if it is done when the wait begins.
 	waiting, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	backoff := retry.CombineDelay(retry.BackOffDelay, retry.RandomDelay) // retry-go's default
 	delay := func(n uint, err error, config *retry.Config) time.Duration {
-		own := retry.BackOffDelay(n, err, config) + retry.RandomDelay(n, err, config)
+		own := backoff(n, err, config)
 		var refusal *retryGoRefusal
 		if !errors.As(err, &refusal) {
 			return own
@@ -59,13 +61,13 @@ func RetryGo(
 		opts := opts
 		opts.MinWait = max(opts.MinWait, own)
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // a MaxWait of 0 would be no limit
+			left := max(1, time.Until(end)) // 0: no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
 		plan, err := retryafter.Plan(refusal.resp.Header, opts)
 		if err != nil {
 			stop(err)
-			return time.Hour // not waited
+			return time.Hour // not waited, because the context is done
 		}
 		return plan.Wait
 	}

@@ -1,66 +1,56 @@
 package adapters
 
 import (
-	"errors"
 	"net/http"
 
 	"example.com/retryafter"
 )
 
-// A Transport rewrites Retry-After for a client that retries by itself: it puts
-// the wait of the plan there as whole seconds. Nothing else in the client changes:
+// A Transport replaces Retry-After by the planned wait, for a client that retries by
+// itself. Only the transport of the client changes:
 //
 //	client.Transport = Transport{Base: http.DefaultTransport}
 //
-// It works with every client that reads Retry-After as a number of seconds, among
-// them go-retryablehttp, failsafehttp, resty v3, azcore, openai-go,
-// anthropic-sdk-go and slack-go.
+// It works with every client that reads Retry-After as a number of seconds, among them
+// azcore, openai-go, anthropic-sdk-go, slack-go, resty v3, go-retryablehttp and
+// failsafehttp.
 //
-// # What to know
+// What to know:
 //
-//   - The wait is rounded up to a whole second, so the jitter is too: clients that
-//     were refused together return on the whole seconds of the window. After 30 s
-//     these are 9 instants in 8 s (TestClients counts them). An adapter for one
-//     client, such as those in the other files, uses every instant of the window.
-//   - azcore, openai-go and anthropic-sdk-go read Retry-After-Ms first, and azcore
-//     X-Ms-Retry-After-Ms too. Transport does not change these fields.
-//   - failsafehttp has no delay of its own, so it retries at once where the field
-//     was deleted. Set WithDelay or WithBackoff on its policy.
-//   - Do not put another adapter of this package above it, and do not wrap a
-//     transport twice: the age of the response would be subtracted twice.
+//   - The wait is rounded up to whole seconds, so clients that were refused together
+//     return in groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1"
+//     all at 2 s. For more instants set Jitter.Spread in the Options below. The adapters
+//     in the other files do not round.
+//   - Set no MaxWait below. The field of a wait that exceeds it would be deleted, and
+//     the client would retry too early. Set the maximum of the client instead.
+//   - azcore, openai-go and anthropic-sdk-go prefer Retry-After-Ms, and azcore also
+//     X-Ms-Retry-After-Ms. Transport does not change these fields.
+//   - failsafehttp waits nothing where the field was deleted, unless its policy has
+//     WithDelay or WithBackoff. It does not close the bodies of the responses that it
+//     retries; OnRetryScheduled can do that, as in failsafe.go.
+//   - Use it once, and not below another adapter: each would subtract the age of the
+//     response.
 //
-// # What the caller of the client gets
+// What the caller of the client gets:
 //
-//	a value that cannot be read   the field is deleted, and the client waits its own backoff
-//	a *retryafter.LimitError      no error: the client gets the whole wait, and its own
-//	                              maximum decides (azcore and openai-go return the 429)
-//	a context that is canceled    what the client returns alone, in most clients ctx.Err()
-//	a deadline before the retry   what the client returns alone: most sleep until the deadline
-type Transport struct {
-	Base    http.RoundTripper  // sends the requests; it must be set
-	Options retryafter.Options // the same for each response
-}
+//	value cannot be read    the field is deleted, and the client waits its own backoff
+//	long wait               the client reads all of it, and its own maximum decides
+//	context canceled        what the client returns alone: context.Canceled
+//	context ends too early  what the client returns alone: most wait until the context ends
+type Transport struct{ Base http.RoundTripper }
 
-// RoundTrip sends the request with Base and rewrites Retry-After in the response.
-// It returns an error only if Base does or if Options are invalid.
+// RoundTrip sends the request with Base and replaces Retry-After in the response.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.Base.RoundTrip(req)
-	if err != nil || len(resp.Header["Retry-After"]) == 0 {
+	if err != nil || resp.Header["Retry-After"] == nil {
 		return resp, err
 	}
-	plan, err := retryafter.Plan(resp.Header, t.Options)
-	var limit *retryafter.LimitError
-	switch {
-	case errors.As(err, &limit):
-		plan = limit.Plan // the client's own maximum can refuse it
-	case errors.Is(err, retryafter.ErrInvalidOptions):
-		resp.Body.Close()
-		return nil, err
-	case err != nil:
-		resp.Header.Del("Retry-After") // cannot be read: the client's own backoff applies
+	plan, err := retryafter.Plan(resp.Header, retryafter.Options{})
+	if err != nil {
+		resp.Header.Del("Retry-After")
 		return resp, nil
 	}
 	wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: plan.Wait}
-	resp.Header.Set("Retry-After", wait.String()) // whole seconds, rounded up
+	resp.Header.Set("Retry-After", wait.String())
 	return resp, nil
 }

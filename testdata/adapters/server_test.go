@@ -1,35 +1,41 @@
 package adapters
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 )
 
-// A server refuses the first requests of each call with 429 and answers the next
-// one with 200. It is an http.RoundTripper for the tests in a bubble, and an
-// http.Handler for the test over the network.
+// A server refuses the first requests of each call with 429 and answers the next one
+// with 200. The path of a request begins with the number of its call. A server is an
+// http.RoundTripper for tests in a bubble, and an http.Handler for tests with a network.
 type server struct {
 	refusals int                             // how many requests of a call are refused
 	header   func(now time.Time) http.Header // of a refusal
+	broken   bool                            // in RoundTrip, a refusal is an error and no response
 
 	mu       sync.Mutex
-	arrivals []time.Time // of the requests of this call
-	open     int         // bodies that are not closed yet
-	closed   int
+	arrivals map[string][]time.Time // of the requests of each call
+	open     int                    // bodies that are not closed
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func refusing(refusals int, header func(now time.Time) http.Header) *server {
+	return &server{refusals: refusals, header: header, arrivals: map[string][]time.Time{}}
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	s.arrivals = append(s.arrivals, now)
+	now, call := time.Now(), strings.Split(req.URL.Path, "/")[1]
+	s.arrivals[call] = append(s.arrivals[call], now)
 	w.Header().Set("Content-Type", "application/json")
-	if len(s.arrivals) <= s.refusals {
+	if len(s.arrivals[call]) <= s.refusals {
 		for name, values := range s.header(now) {
 			w.Header()[name] = values
 		}
@@ -38,8 +44,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, `{"ok": true}`)
 }
 
-// RoundTrip answers without a network. Only the header fields of the server are
-// there: ServeHTTP alone decides about Date.
+// RoundTrip answers without a network. The response has only the header fields that
+// ServeHTTP sets, so it has a Date only if s.header sets one.
 func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		io.Copy(io.Discard, req.Body)
@@ -51,6 +57,9 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, req)
 	resp := recorder.Result()
+	if s.broken && resp.StatusCode != http.StatusOK {
+		return nil, errors.New("connection reset")
+	}
 	resp.Request = req
 	resp.Body = &countedBody{ReadCloser: resp.Body, server: s}
 	s.mu.Lock()
@@ -71,53 +80,85 @@ func (b *countedBody) Close() error {
 		b.server.mu.Lock()
 		defer b.server.mu.Unlock()
 		b.server.open--
-		b.server.closed++
 	})
 	return b.ReadCloser.Close()
 }
 
-// restart begins a new call.
-func (s *server) restart() {
+// A result is what a call did and what its caller got.
+type result struct {
+	waits  []time.Duration // between its requests
+	took   time.Duration
+	status int // of the response that the caller got; 0: none
+	err    error
+}
+
+// inMemory is the URL of a server that is an http.RoundTripper.
+const inMemory = "http://server.test"
+
+// do makes one call and stops it after two days. Each call needs another number.
+func (s *server) do(ctx context.Context, call call, url string, number int) result {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(2*day, cancel).Stop() // not WithTimeout: adapters read the deadline
+
+	begin := time.Now()
+	var r result
+	r.status, r.err = call(ctx, url+"/"+strconv.Itoa(number)+"/")
+	r.took = time.Since(begin)
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.arrivals = nil
-}
-
-// waits returns the times between the requests of this call.
-func (s *server) waits() []time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var waits []time.Duration
-	for i := 1; i < len(s.arrivals); i++ {
-		waits = append(waits, s.arrivals[i].Sub(s.arrivals[i-1]))
+	arrivals := s.arrivals[strconv.Itoa(number)]
+	for i := 1; i < len(arrivals); i++ {
+		r.waits = append(r.waits, arrivals[i].Sub(arrivals[i-1]))
 	}
-	return waits
+	return r
 }
 
-// field returns the header of a refusal whose Retry-After has these values, with a
-// Date by the server's clock.
-func field(values ...string) func(time.Time) http.Header {
+// doAll makes n calls at the same time, all with the same client.
+func (s *server) doAll(ctx context.Context, call call, n int) []result {
+	results := make([]result, n)
+	var all sync.WaitGroup
+	for number := range n {
+		all.Go(func() { results[number] = s.do(ctx, call, inMemory, number) })
+	}
+	all.Wait()
+	return results
+}
+
+// fields returns the header of a refusal with these values of Retry-After and a Date.
+func fields(retryAfter ...string) func(time.Time) http.Header {
 	return func(now time.Time) http.Header {
-		return http.Header{"Retry-After": values, "Date": {httpDate(now)}}
+		return http.Header{"Retry-After": retryAfter, "Date": {httpDate(now)}}
 	}
 }
 
-// dateIn30s returns the header of a refusal until a date 30 s ahead by the server's
-// clock. The client's clock is ahead of that clock by skew.
-func dateIn30s(skew time.Duration) func(time.Time) http.Header {
+// dateIn30s returns the header of a refusal until a date 30 s ahead on the server's
+// clock, which is ahead of the client's clock by ahead.
+func dateIn30s(ahead time.Duration) func(time.Time) http.Header {
 	return func(now time.Time) http.Header {
-		now = now.Add(-skew)
+		now = now.Add(ahead)
 		return http.Header{
-			"Date":        {httpDate(now)},
 			"Retry-After": {httpDate(now.Add(30 * time.Second))},
+			"Date":        {httpDate(now)},
 		}
 	}
 }
 
-func httpDate(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
-
-// inBubble runs a subtest in which time passes only while everybody waits. It fails
-// if a goroutine remains.
-func inBubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+// aged returns the header of a refusal of 30 s from a cache that held it for 20 s.
+func aged(now time.Time) http.Header {
+	return http.Header{
+		"Retry-After": {"30"},
+		"Date":        {httpDate(now.Add(-20 * time.Second))},
+		"Age":         {"20"},
+	}
 }
+
+// noDate returns the header of a refusal until a date 30 s ahead, without a Date.
+func noDate(now time.Time) http.Header {
+	return http.Header{"Retry-After": {httpDate(now.Add(30 * time.Second))}}
+}
+
+func noField(time.Time) http.Header { return nil }
+
+func httpDate(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
