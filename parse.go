@@ -104,8 +104,16 @@ func diagnose(s string, err error) error {
 // day name, in whatever language, unless it is at either end or after a digit.
 func isList(s string) bool {
 	before, after, found := strings.Cut(s, ",")
-	return found && (before == "" || after == "" ||
-		strings.ContainsAny(before, "0123456789") || strings.Contains(after, ","))
+	return found && (before == "" || after == "" || hasDigit(before) || strings.Contains(after, ","))
+}
+
+func hasDigit(s string) bool {
+	for i := range len(s) {
+		if digit(s[i]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // An Instruction is a parsed Retry-After value, in either of the two forms of RFC
