@@ -145,7 +145,7 @@ var refusedValues = []refused{
 	{"Tue, 04 Aug 2026 12:00:30 GMT, Tue, 04 Aug 2026 12:01:30 GMT", ErrMultipleValues, "two dates"},
 	{"Tue Aug  4 12:00:30 2026, 120", ErrMultipleValues, "asctime has no comma of its own"},
 	{"Tue,, 04 Aug 2026 12:00:30 GMT", ErrMultipleValues, "one comma too many"},
-	{"Tue , 04 Aug 2026 12:00:30 GMT", ErrMultipleValues, "not straight after the day name"},
+	{"Tue , 04 Aug 2026 12:00:30 GMT", ErrDateSyntax, "a blank after the day name"},
 
 	{"Tue, 04 Aug 2026 12:00:30 UTC", ErrNonGMTZone, "the same instant, in another word"},
 	{"Tue, 04 Aug 2026 12:00:30 EST", ErrNonGMTZone, "which time.Parse takes as UTC"},
@@ -264,9 +264,9 @@ var refusedValues = []refused{
 	{"Tuesd4y, 04-Aug-26 12:00:30 GMT", ErrMultipleValues, "a comma after more than letters"},
 	{"Tue Aug x4 12:00:30 2026", ErrDateSyntax, "a letter in the day of asctime"},
 	{"Tue Aug  x 12:00:30 2026", ErrDateSyntax, "after the blank"},
-	{"Mi\u00e9, 04 Aug 2026 12:00:30 GMT", ErrMultipleValues, "nor is \u00e9 a letter of the grammar"},
+	{"Mi\u00e9, 04 Aug 2026 12:00:30 GMT", ErrDateName, "nor is \u00e9 a letter of the grammar"},
 	{"M\u00e9 04 Aug 2026 12:00:30 GMT", ErrDateSyntax, "three bytes, but not three letters"},
-	{"Tue, 04 A\u00fa 2026 12:00:30 GMT", ErrDateSyntax, "three bytes of a month, but not three letters"},
+	{"Tue, 04 A\u00fa 2026 12:00:30 GMT", ErrDateName, "three bytes of a month, but not three letters"},
 }
 
 func TestParseRetryAfter(t *testing.T) {
@@ -507,9 +507,14 @@ var plainForms = map[string]*regexp.Regexp{
 
 var (
 	digitsOnly  = regexp.MustCompile(`^[0-9]+$`)
-	lettersOnly = regexp.MustCompile(`^[A-Za-z]+$`)
-	namedFirst  = regexp.MustCompile(`^[A-Za-z]+,`)
+	lettersOnly = regexp.MustCompile(`^[A-Za-z\x{80}-\x{ff}]+\.?$`) // of any language
 	oneWordZone = regexp.MustCompile(`^( [^ \t]*)?$`)
+
+	// A comma after a day name, of whatever language.
+	dayNameFirst = regexp.MustCompile(`(?s)^([^0-9,]+),(.)`)
+
+	// An IMF-fixdate whose names may be of any length.
+	otherNames = regexp.MustCompile(`(?s)^([^,]*), ([0-9]{2}) ([^ ]*) [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}(.*)$`)
 )
 
 // plainParse reads Retry-After a second time, slowly, with the time package for
@@ -528,7 +533,7 @@ func plainParse(value string) (Instruction, []error) {
 		}
 		return delay(n.Int64()), nil
 	}
-	if strings.Contains(namedFirst.ReplaceAllString(s, ""), ",") {
+	if strings.Contains(dayNameFirst.ReplaceAllString(s, "$1$2"), ",") {
 		return Instruction{}, []error{ErrMultipleValues}
 	}
 	if strings.Contains("0123456789+-.", s[:1]) {
@@ -569,8 +574,15 @@ func plainParse(value string) (Instruction, []error) {
 		}
 		return p.read()
 	}
+	if m := otherNames.FindStringSubmatch(s); m != nil && oneWordZone.MatchString(m[4]) &&
+		lettersOnly.MatchString(m[1]) && lettersOnly.MatchString(m[3]) &&
+		!(slices.Contains(longNames, m[1]) && slices.Contains(shortMonths, m[3])) {
+		return Instruction{}, []error{ErrDateName}
+	}
 	return Instruction{}, []error{ErrDateSyntax}
 }
+
+var shortMonths = strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec")
 
 var longNames = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
@@ -588,9 +600,8 @@ func (p plainDate) read() (Instruction, []error) {
 		}
 	}
 	digits := p.day + p.year + p.clock[0] + p.clock[2] + p.clock[4]
-	letters := p.dayName + p.month
-	badShape := !digitsOnly.MatchString(digits) ||
-		!lettersOnly.MatchString(letters) || p.clock[1]+p.clock[3] != "::"
+	badShape := !digitsOnly.MatchString(digits) || p.clock[1]+p.clock[3] != "::" ||
+		!lettersOnly.MatchString(p.dayName) || !lettersOnly.MatchString(p.month)
 	oneWord := oneWordZone.MatchString(p.zone)
 	found(ErrDateSyntax, badShape || !oneWord)
 	found(ErrNonGMTZone, oneWord && p.zone != " GMT")
@@ -671,15 +682,6 @@ func checkParse(t *testing.T, value string) {
 	}
 	if trimmed[3] == ',' && got.Date.Format(http.TimeFormat) != trimmed {
 		t.Fatalf("%q: formats as %q", value, got.Date.Format(http.TimeFormat))
-	}
-}
-
-func TestPlainParse(t *testing.T) {
-	for _, c := range acceptedValues {
-		checkParse(t, c.value)
-	}
-	for _, c := range refusedValues {
-		checkParse(t, c.value)
 	}
 }
 
