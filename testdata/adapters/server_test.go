@@ -25,6 +25,7 @@ type server struct {
 	open     int                    // bodies that are not closed
 }
 
+// refusing returns a server that refuses the first requests of each call.
 func refusing(refusals int, header func(now time.Time) http.Header) *server {
 	return &server{refusals: refusals, header: header, arrivals: map[string][]time.Time{}}
 }
