@@ -1,15 +1,16 @@
 // Package retryafter computes how long to wait before retrying, from the
 // Retry-After field of a 429 or 503 response. The wait is correct even if the
-// client's clock is wrong, is never shorter than the server asked for, and is
-// jittered so that clients turned away together do not return together.
+// client's clock is wrong, is never shorter than the server asked for (less the age
+// of a cached response), and is jittered so that clients turned away together do not
+// return together.
 //
 // Retry-After holds a number of seconds or an HTTP-date. Most code subtracts
 // [time.Now] from the date, which mixes two clocks: if the client's clock is 40 s
 // fast, a wait of 30 s becomes none; if it is 40 s slow, 70 s. Tests in which client
-// and server share a clock never notice. Even then the difference is up to a second
-// too short, because the server rounds the date down to a whole second. This package
-// subtracts the Date field of the same response instead, which comes from the same
-// clock and is rounded in the same way.
+// and server share a clock do not find this error. Even if both clocks are right, the
+// difference is up to a second too short, because the server rounds the date down to
+// a whole second. This package subtracts the Date field of the same response instead,
+// which comes from the same clock.
 //
 // There are three functions, each usable without the next: [ParseRetryAfter] parses
 // one field value, [Plan] computes a wait from the header of a response, and
@@ -21,7 +22,7 @@
 //		return err // do not retry: the wait is too long, or cannot be read
 //	}
 //	if err := retryafter.WaitFor(ctx, plan); err != nil {
-//		return err // ctx is done, or would be before the wait is over
+//		return err // ctx is done, or ends before the wait is over
 //	}
 //
 // See the RetryLoop example for a complete loop, and the Transport example for a
@@ -41,14 +42,14 @@
 // [Plan] computes the floor, which is the server's minimum, and the wait:
 //
 //	Instructed = delay-seconds, or HTTP-date - Date
-//	Age        = the Age field + the round trip, if Options has its two times
+//	Age        = the Age field + the round trip, if known; or Options.Age
 //	Floor      = max(0, Instructed - Age)
 //	Wait       = max(Floor, MinWait) + Jitter
 //
 // Wait is never below Floor. Jitter is drawn from a window above the floor, at
 // random or by hashing a stable key; see [Jitter]. A wait that does not fit in
 // Options.MaxWait is an error; it is never shortened, because a shortened wait is an
-// early retry. Whether Plan succeeds does not depend on the random draw.
+// early retry. Whether there is a plan does not depend on the random draw.
 //
 // If the response has no Retry-After, the plan waits Options.MinWait, which is the
 // caller's own backoff. After any error of Plan, do not retry: the wait is too long

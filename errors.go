@@ -15,8 +15,8 @@ var (
 	ErrEmpty = errors.New("empty value: have the server send seconds or a date")
 
 	// ErrMultipleValues means that there is more than one value, in one field line
-	// or in several. RFC 9110 §5.3 allows that only for fields defined as lists.
-	// Equal values are rejected too, because a proxy that adds its own value can
+	// or in several. Only a field that is defined as a list may have several values,
+	// RFC 9110 §5.3. Equal values are rejected too, because a proxy that adds its own value can
 	// also add a different one.
 	ErrMultipleValues = errors.New("more than one value: have the server and its proxies send exactly one")
 
@@ -30,8 +30,8 @@ var (
 	ErrTooFarAhead = errors.New("more than 50 years ahead: " +
 		"have the server send the seconds to wait (not a Unix time) or a nearer date")
 
-	// ErrDateSyntax means that the value is neither delay-seconds nor shaped like
-	// one of the three forms of HTTP-date, RFC 9110 §5.6.7.
+	// ErrDateSyntax means that the value is not delay-seconds and does not have the
+	// shape of any of the three forms of HTTP-date, RFC 9110 §5.6.7.
 	ErrDateSyntax = errors.New("not an HTTP-date: " +
 		`have the server send a date like "Sun, 06 Nov 1994 08:49:37 GMT"`)
 
@@ -57,8 +57,8 @@ var (
 	ErrDayNameMismatch = errors.New("the day name does not match the date: have the server correct its date")
 
 	// ErrMissingDate means that Retry-After is a date and that there is no Date
-	// field to subtract from it. RFC 9110 §6.6.1 requires Date with a 429 and leaves
-	// it optional with a 503. In a browser, Date is hidden from a cross-origin
+	// field to subtract from it. RFC 9110 §6.6.1 requires Date with a 429, from a
+	// server that has a clock, and leaves it optional with a 503. In a browser, Date is hidden from a cross-origin
 	// request unless the server names it in Access-Control-Expose-Headers.
 	// [TrustClientClock] accepts a missing Date.
 	ErrMissingDate = errors.New("no Date field to count from: have the server send or expose Date, " +
@@ -81,8 +81,8 @@ var (
 	ErrExceedsMaxWait = errors.New("retryafter: the wait does not fit in MaxWait: " +
 		"queue the work or tell the caller")
 
-	// ErrExceedsDeadline means that the wait would last at least as long as the
-	// context. It is returned in a [LimitError], without waiting.
+	// ErrExceedsDeadline means that the context ends before the wait is over, or at
+	// the same instant. It is returned in a [LimitError], without waiting.
 	//
 	// It is also a [context.DeadlineExceeded], although the context is not done yet.
 	// Code that takes context.DeadlineExceeded for the timeout of a single request,

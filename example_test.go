@@ -59,7 +59,7 @@ func Example() {
 				return err // do not retry: the wait is too long, or cannot be read
 			}
 			if err := retryafter.WaitFor(ctx, plan); err != nil {
-				return err // ctx is done, or would be before the wait is over
+				return err // ctx is done, or ends before the wait is over
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func Example_retryLoop() {
 				return nil, err // do not retry: the wait is too long, or cannot be read
 			}
 			if err := retryafter.WaitFor(ctx, plan); err != nil {
-				return nil, err // ctx is done, or would be before the wait is over
+				return nil, err // ctx is done, or ends before the wait is over
 			}
 		}
 	}

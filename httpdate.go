@@ -159,10 +159,9 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// hasUnknownName reports whether s would have the shape of an IMF-fixdate if its day
-// name and month were those of the grammar, which may be shorter or longer: "mié, 04
-// ago 2026 12:00:30 GMT". It returns false if both names are known, since then
-// something else is wrong.
+// hasUnknownName reports whether only the day name or the month of s is unknown, and
+// the rest has the shape of an IMF-fixdate: "mié, 04 ago 2026 12:00:30 GMT". The names
+// may have any length. If both names are known, something else is wrong.
 func hasUnknownName(s string) bool {
 	const form = "2026 12:00:30"
 	dayName, s, _ := strings.Cut(s, ", ")

@@ -8,15 +8,18 @@ import (
 )
 
 // A Jitter spreads out clients that a server refused at the same time. It adds to
-// the wait and never subtracts. The zero Jitter adds a random part of a quarter of
-// the wait.
+// the wait and never subtracts. The zero Jitter adds a random time, up to a quarter
+// of the wait (but see Spread for short and long waits).
 //
 // With a Key, the jitter is the same on every machine and in every release of this
-// package. The place of a client in the window is a number from 0 to 1: the first 8
-// bytes, big-endian, of SHA-256 over Attempt (8 bytes, big-endian) followed by the
-// bytes of Key; the top 53 bits of that number, divided by 2^53. The jitter is the
-// place times the width of the window in nanoseconds, in IEEE 754 double
-// precision, truncated to an integer, and at most the width.
+// package. The place of a client in the window is a number from 0 to 1:
+//
+//	hash   = SHA-256(Attempt as 8 bytes, big-endian, then the bytes of Key)
+//	place  = (the first 8 bytes of hash, big-endian, shifted right by 11 bits) / 2^53
+//	jitter = min(floor(place * width), width)
+//
+// The width of the window and the jitter are in nanoseconds, and the product is in
+// IEEE 754 double precision.
 type Jitter struct {
 	// Key is a unique, stable name of this client. Within one Attempt the client
 	// keeps its place; each Attempt has another place. If Key is empty, Rand draws
@@ -43,8 +46,8 @@ const (
 )
 
 // window returns the width of the window above base. If maxWait is set, the window
-// is cut to end there. needed is the shortest maxWait that leaves a window of at
-// least minSpread; if maxWait is less, the window is not cut. Neither result
+// is cut to end there. needed is the shortest maxWait that leaves a window of
+// minSpread, or of Spread if that is less; if maxWait is less, the window is not cut. Neither result
 // depends on the random draw.
 func (j *Jitter) window(base, maxWait time.Duration) (spread, needed time.Duration) {
 	spread = j.Spread

@@ -84,8 +84,8 @@ func parseDelaySeconds(s string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// diagnose refines the error of a rejected value, which may in fact be empty, a
-// list, or a date.
+// diagnose returns a more exact error for a rejected value that is empty, a list or a
+// date.
 func diagnose(s string, err error) error {
 	switch {
 	case s == "":

@@ -15,21 +15,20 @@ type Options struct {
 	// with Jitter.Key: each attempt gets a different place in the window.
 	Attempt int
 
-	// Jitter spreads the clients above the floor. The zero Jitter adds a random part
-	// of a quarter of the wait.
+	// Jitter spreads the clients above the floor. The zero Jitter adds a random time,
+	// up to a quarter of the wait.
 	Jitter Jitter
 
 	// RequestSentAt and ResponseReceivedAt are the times at which the request was
 	// written and the first response byte arrived. Set both or neither, exactly as
 	// time.Now returned them: Round, UTC, Local and In remove the monotonic reading,
-	// which is required. Neither the round trip nor the time since may exceed 50
-	// years.
+	// which is required. The round trip, and the time between ResponseReceivedAt and
+	// the call of Plan, may each be at most 50 years.
 	//
-	// The round trip counts as age of the response, as in RFC 9111 §4.2.3. That
-	// overestimates the age by the time the request took to reach the server and be
-	// processed, so the floor is early by as much. Set them only if the response
-	// path is slow, and time one exchange, not all of Client.Do with its dialing and
-	// redirects.
+	// The round trip counts as age of the response, as in RFC 9111 §4.2.3. It also
+	// contains the time to the server and in the server, so the floor is too short by
+	// that time. Set them only if the way back from the server is slow, and time one
+	// exchange, not all of Client.Do with its dialing and redirects.
 	//
 	// If both are zero, the round trip counts as zero and the response as received
 	// when Plan is called, which never makes the floor early.
@@ -41,9 +40,9 @@ type Options struct {
 	// A pointer to zero makes delay-seconds count from receipt, as RFC 9110 §10.2.3
 	// says. It is ignored when a date is counted from the client's clock.
 	//
-	// Some proxies replace Date and pass Age on, as nginx does: a date from a cache
-	// behind such a proxy is then early by its Age. A pointer to zero corrects that,
-	// and so does "proxy_pass_header Date;" in nginx.
+	// Some proxies replace Date and pass Age on, as nginx does. If a cache stands
+	// behind such a proxy, the wait for a date is too short by the Age. A pointer to
+	// zero corrects that, and so does "proxy_pass_header Date;" in nginx.
 	Age *time.Duration
 
 	// MinWait is the caller's own backoff, 0 to 50 years: the wait is at least this
@@ -53,11 +52,11 @@ type Options struct {
 	MinWait time.Duration
 
 	// MaxWait is the longest wait that the caller accepts, counted from receipt,
-	// jitter included. The window is cut to end there, but not to less than 250ms
-	// (or Jitter.Spread, if that is less). The floor is never cut: a wait that does
-	// not fit is a LimitError of ErrExceedsMaxWait. So a MaxWait of 30s does not
-	// accept "Retry-After: 30"; 30.25s accepts it, and 37.5s, a quarter more, leaves
-	// the window uncut.
+	// jitter included. If necessary, the window is cut to end there. It is never
+	// narrower than 250ms, or than Jitter.Spread if that is less. If the floor (or
+	// MinWait) and this window do not fit, Plan returns a LimitError of
+	// ErrExceedsMaxWait. So a MaxWait of 30s does not accept "Retry-After: 30"; 30.25s
+	// accepts it, and 37.5s, a quarter more, leaves the window uncut.
 	//
 	// If 0, there is no limit. A server can then ask for up to 50 years, so set
 	// MaxWait or give WaitFor a context with a deadline.
@@ -114,8 +113,8 @@ type RetryPlan struct {
 // that has a Retry-After field. It returns a plan or an error, never both.
 //
 // The floor is computed from the server's times only: delay-seconds as it is, or
-// the HTTP-date minus the Date of the same response, and from either the age of the
-// response is subtracted (RFC 9110 §10.2.3, RFC 9111 §4.2.3). The client's clock
+// the HTTP-date (RFC 9110 §10.2.3) minus the Date of the same response, and from
+// either the age of the response is subtracted (RFC 9111 §4.2.3). The client's clock
 // plays no part in it and may be wrong by any amount. Jitter is added above the
 // floor, or above Options.MinWait if that is longer:
 //
@@ -135,8 +134,7 @@ type RetryPlan struct {
 //
 // The errors, in this order:
 //
-//   - [ErrInvalidOptions], in an error that names the option. The result of
-//     Jitter.Rand is checked last, just before MaxWait;
+//   - [ErrInvalidOptions], in an error that names the option;
 //   - [ErrNoRetryAfter], unwrapped, if there is no Retry-After and MinWait is 0;
 //   - a *[FieldError] of field Retry-After: whatever [ParseRetryAfter] rejects,
 //     [ErrMultipleValues] also for several field lines, [ErrMissingDate],
@@ -144,6 +142,7 @@ type RetryPlan struct {
 //     for one more than 50 years after it;
 //   - a *[FieldError] of field Date, only if Retry-After is a date: Date is repeated
 //     or malformed;
+//   - [ErrInvalidOptions] for the result of Jitter.Rand;
 //   - a *[LimitError] of [ErrExceedsMaxWait], which holds the complete plan with an
 //     uncut window.
 //
@@ -251,7 +250,7 @@ func askedWait(r *response, age time.Duration, wall time.Time, opts *Options) (a
 }
 
 // askedUntil returns the wait until date, counted from the Date of the same
-// response, RFC 9110 §10.2.3. No time of the client is in scope.
+// response. No time of the client is in scope.
 func (r *response) askedUntil(date time.Time, age time.Duration) (asked, error) {
 	instructed, err := date.Sub(r.date), error(nil) // Sub saturates
 	switch {

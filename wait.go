@@ -85,12 +85,13 @@ func (d Deadline) wallAt(now instant) time.Time {
 //   - a *[LimitError] of [ErrExceedsDeadline], at once, if the deadline of ctx is not
 //     after the plan's. It holds the plan, so that the work can be queued.
 //
-// Waiting again for the same plan therefore returns at once: make a new plan for
-// each response. Goroutines that wait for the same plan wake at the same instant:
+// After the plan's deadline, WaitFor returns at once: make a new plan for each
+// response. Goroutines that wait for the same plan wake at the same instant:
 // give each goroutine a plan of its own, made from the same header and the same
 // time of receipt (Options.RequestSentAt and ResponseReceivedAt, both set to it).
 //
-// To have the jitter cut to fit the time that is left, set Options.MaxWait too.
+// WaitFor does not shorten the jitter to fit the context. If Plan is to do that, set
+// Options.MaxWait to the time that is left.
 func WaitFor(ctx context.Context, plan RetryPlan) error {
 	return systemClock().waitFor(ctx, &plan)
 }
@@ -156,7 +157,7 @@ type instant struct {
 	mono time.Duration // since processStart; never stepped; measures waits
 }
 
-// shiftTo returns the instant at which the clock that gave i read t.
+// shiftTo converts t, another time of the clock that i is from, to an instant.
 func (i instant) shiftTo(t time.Time) instant {
 	return instant{wall: t, mono: i.mono - i.wall.Sub(t)}
 }

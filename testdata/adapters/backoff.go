@@ -44,6 +44,7 @@ func BackoffV5(
 		}
 		resp.Body.Close()
 
+		opts.Attempt++
 		opts := opts
 		opts.MinWait = max(opts.MinWait, own.NextBackOff())
 		if end, ok := ctx.Deadline(); ok {

@@ -44,6 +44,7 @@ func BackoffV7(
 		}
 		resp.Body.Close()
 
+		opts.Attempt++
 		opts := opts
 		opts.MinWait = max(opts.MinWait, own.NextBackOff())
 		if end, ok := ctx.Deadline(); ok {

@@ -20,7 +20,8 @@ import (
 // the first retry and 2 s before the second, also after a failed connection.
 //
 // If you change the policy, do not add WithJitter or WithMaxDuration, which can make a
-// wait shorter than the floor. Use Options instead.
+// wait shorter than the floor. Use Options instead. A Jitter.Key keeps its place in each
+// attempt, because the transport does not get the number of the attempt.
 //
 // What the caller of http.Client.Do gets, in a *url.Error:
 //
@@ -53,7 +54,7 @@ func Failsafe(base http.RoundTripper, opts retryafter.Options) http.RoundTripper
 }
 
 // A failsafePlanner plans the wait after a 429 or 503. It is below the policy, because
-// the policy can replace a response by an error only if it gets one.
+// the policy cannot turn a response into an error.
 type failsafePlanner struct {
 	base http.RoundTripper
 	opts retryafter.Options

@@ -33,7 +33,8 @@ func RestyV2(client *resty.Client, opts retryafter.Options) {
 	})
 	client.SetRetryAfter(func(client *resty.Client, resp *resty.Response) (time.Duration, error) {
 		opts := opts
-		// Half of a time that doubles at each attempt is the least of the client's backoff.
+		opts.Attempt = resp.Request.Attempt
+		// The shortest backoff of the client is half of a time that doubles at each attempt.
 		doubled := client.RetryWaitTime << min(resp.Request.Attempt-1, 16)
 		own := max(client.RetryWaitTime, min(doubled, client.RetryMaxWaitTime)/2)
 		opts.MinWait = max(1, opts.MinWait, own) // 0: no Retry-After is an error

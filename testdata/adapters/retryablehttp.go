@@ -19,10 +19,11 @@ import (
 //
 // The client's CheckRetry still decides what is retried, and RetryMax how often.
 //
-// A wait is at least the client's own Backoff, which RetryWaitMax limits. RetryWaitMax
-// does not limit the whole wait: set MaxWait for that.
+// A wait is at least the client's own Backoff, which RetryWaitMax limits. MaxWait limits
+// the server's wait.
 //
-// CheckRetry does not get the number of the attempt, so it compares only RetryWaitMin
+// CheckRetry does not get the number of the attempt. So a Jitter.Key keeps its place in
+// each attempt, and CheckRetry compares only RetryWaitMin
 // and the server's wait with the deadline of the context. If the client's own backoff
 // has grown beyond the deadline, the client waits until the deadline, as it does alone.
 //

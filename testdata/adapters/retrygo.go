@@ -59,6 +59,7 @@ func RetryGo(
 			return own
 		}
 		opts := opts
+		opts.Attempt = int(n)
 		opts.MinWait = max(opts.MinWait, own)
 		if end, ok := ctx.Deadline(); ok {
 			left := max(1, time.Until(end)) // 0: no limit
