@@ -79,8 +79,8 @@
 // In a [testing/synctest] bubble, Plan and WaitFor use the bubble's clock, so a test
 // of a retry loop can wait an hour instantly and assert exact durations. Create the
 // context, the times and the plan inside the bubble, and serve requests from a
-// [net/http.RoundTripper], not the network. Here, fetch is the retry loop under
-// test, and takes the http.Client that it uses:
+// [net/http.RoundTripper], not the network. Here, the retry loop under test is
+// fetch(ctx context.Context, client *http.Client) error:
 //
 //	// hourly answers 503 with "Retry-After: 3600" once, and then 200.
 //	type hourly struct{ requests []time.Time }
@@ -101,6 +101,9 @@
 //			server := &hourly{}
 //			if err := fetch(t.Context(), &http.Client{Transport: server}); err != nil {
 //				t.Fatal(err)
+//			}
+//			if len(server.requests) != 2 {
+//				t.Fatalf("%d requests, want 2", len(server.requests))
 //			}
 //			waited := server.requests[1].Sub(server.requests[0])
 //			if waited < time.Hour || waited > time.Hour+30*time.Second { // the window is 30 s wide

@@ -145,7 +145,7 @@ func quote(value string) string {
 // Options.MaxWait, or the deadline of a context.
 //
 // Do not retry now. Queue the work until Plan.Deadline, or tell your own caller
-// when to come back.
+// when to come back. See the example for work that another process resumes.
 type LimitError struct {
 	Plan  RetryPlan     // the complete plan, as it would be without the limit
 	Limit time.Duration // MaxWait, or what is left of the context; at least 0

@@ -611,8 +611,10 @@ func ExampleFieldError() {
 }
 
 // A wait that does not fit is an error that holds the complete plan, so that the work
-// can be queued. The time to resume it is stored as a wall-clock time, because another
-// process may have to resume it.
+// can be queued. Another process may resume it, so the end of the wait is stored as a
+// wall-clock time, without its jitter. The process that resumes the work adds jitter
+// again: if it starts late, many jobs are due at once, and Spread is the time in which
+// they are to be spread. The Key is the name of the job, and Attempt is stored with it.
 func ExampleLimitError() {
 	header := http.Header{"Retry-After": {"3600"}}
 	_, err := retryafter.Plan(header, retryafter.Options{MaxWait: 10 * time.Second})
@@ -621,28 +623,32 @@ func ExampleLimitError() {
 		log.Fatal(err)
 	}
 	fmt.Println(err)
-	stored := limit.Plan.Deadline.EstimatedWall()
+	stored := limit.Plan.Deadline.EstimatedWall().Add(-limit.Plan.Jitter)
 
-	// In another process, this may be before the stored time or after it. As a date that
-	// is counted from this machine's clock, the floor is what is left, or zero.
+	// In another process, this may be before the stored time or after it.
+	plan, err := retryafter.Plan(nil, retryafter.Options{
+		Attempt: 2,
+		Jitter:  retryafter.Jitter{Key: "job-7", Spread: 5 * time.Minute},
+		MinWait: max(1, time.Until(stored)),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("left:", (plan.Wait - plan.Jitter).Round(time.Minute), "and jitter of", plan.Jitter.Round(time.Second))
+
+	// The same time in Retry-After, as a date that is counted from this machine's clock.
+	// Such a plan has a Floor.
 	resumed := retryafter.Instruction{Source: retryafter.HTTPDate, Date: stored} // rounded up
 	header = http.Header{"Retry-After": {resumed.String()}}
-	plan, err := retryafter.Plan(header, retryafter.Options{OnMissingDate: retryafter.TrustClientClock})
+	plan, err = retryafter.Plan(header, retryafter.Options{OnMissingDate: retryafter.TrustClientClock})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("left:", plan.Floor.Round(10*time.Minute))
-
-	// The same time as MinWait. Such a plan has no Floor, because no server asked for it.
-	plan, err = retryafter.Plan(nil, retryafter.Options{MinWait: max(1, time.Until(stored))})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("left:", (plan.Wait - plan.Jitter).Round(10*time.Minute))
+	fmt.Println("left:", plan.Floor.Round(time.Minute))
 
 	// Output:
 	// retryafter: the wait does not fit in MaxWait: queue the work or tell the caller (needed 1h0m0.25s, limit 10s)
-	// left: 1h0m0s
+	// left: 1h0m0s and jitter of 22s
 	// left: 1h0m0s
 }
 

@@ -21,8 +21,8 @@ import (
 // The width of the window and the jitter are in nanoseconds, and the product is in
 // IEEE 754 double precision.
 type Jitter struct {
-	// Key is a unique, stable name of this client. Within one Attempt the client
-	// keeps its place; each Attempt has another place. If Key is empty, Rand draws
+	// Key is a unique, stable name of this client, or of the job if a process has many.
+	// Within one Attempt it keeps its place; each Attempt has another place. If Key is empty, Rand draws
 	// the place. Key and Rand are mutually exclusive.
 	Key string
 

@@ -56,7 +56,8 @@ type Options struct {
 	// narrower than 250ms, or than Jitter.Spread if that is less. If the floor (or
 	// MinWait) and this window do not fit, Plan returns a LimitError of
 	// ErrExceedsMaxWait. So a MaxWait of 30s does not accept "Retry-After: 30"; 30.25s
-	// accepts it, and 37.5s, a quarter more, leaves the window uncut.
+	// accepts it, and 37.5s, a quarter more, leaves the window uncut. A wide
+	// Jitter.Spread needs a MaxWait that has room for it.
 	//
 	// If 0, there is no limit. A server can then ask for up to 50 years, so set
 	// MaxWait or give WaitFor a context with a deadline.
