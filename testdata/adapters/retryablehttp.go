@@ -17,15 +17,18 @@ import (
 //	client := retryablehttp.NewClient()
 //	RetryableHTTP(client, retryafter.Options{MaxWait: 10 * time.Minute})
 //
+// Do not change CheckRetry or Backoff afterwards, and do not use Transport below it: the
+// client would retry too early.
+//
 // The client's CheckRetry still decides what is retried, and RetryMax how often.
 //
 // A wait is at least the client's own Backoff, which RetryWaitMax limits. MaxWait limits
 // the server's wait.
 //
 // CheckRetry does not get the number of the attempt. So a Jitter.Key keeps its place in
-// each attempt, and CheckRetry compares only RetryWaitMin
-// and the server's wait with the deadline of the context. If the client's own backoff
-// has grown beyond the deadline, the client waits until the deadline, as it does alone.
+// each attempt, and CheckRetry compares only RetryWaitMin and the server's wait with the
+// deadline of the context. If the client's own backoff has grown beyond the deadline, the
+// client waits until the deadline, as it does alone.
 //
 // What the caller of Client.Do gets:
 //

@@ -11,9 +11,17 @@ import (
 //
 //	client.Transport = Transport{Base: http.DefaultTransport}
 //
-// It works with every client that reads Retry-After as a number of seconds, among them
-// azcore, openai-go, anthropic-sdk-go, slack-go, resty v3, go-retryablehttp and
-// failsafehttp.
+// It works with every client that reads Retry-After as a number of seconds:
+//
+//	azcore             ClientOptions.Transport, a *http.Client with this transport
+//	openai-go          option.WithHTTPClient
+//	anthropic-sdk-go   option.WithHTTPClient
+//	slack-go           OptionHTTPClient, and OptionRetry, or it does not retry
+//	resty v3           SetTransport(Transport{client.Transport()}), SetRetryCount and
+//	                   AddRetryConditions(RetryConditionStatusTooManyRequests), or it
+//	                   does not retry; it reads the field of a 429 or 503 only
+//	go-retryablehttp   HTTPClient.Transport; or use retryablehttp.go
+//	failsafehttp       the base of its RoundTripper; or use failsafe.go
 //
 // What to know:
 //
