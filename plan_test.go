@@ -1,6 +1,7 @@
 package retryafter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -1087,6 +1088,29 @@ func TestLogValue(t *testing.T) {
 	})
 	// A handler resolves the value of a plan by itself, even the zero one.
 	slog.New(slog.NewTextHandler(io.Discard, nil)).Info("refused", "plan", RetryPlan{})
+}
+
+// TestPlanJSON encodes a plan with Source and Deadline as text. It cannot be decoded.
+func TestPlanJSON(t *testing.T) {
+	p, err := Plan(fields("Retry-After", d30, "Date", d0), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	deadline, err := time.Parse(time.RFC3339Nano, fmt.Sprint(values["Deadline"]))
+	if values["Source"] != "http-date" || values["Floor"] != 30e9 || err != nil || deadline.Before(t0) {
+		t.Errorf("JSON is %s", text)
+	}
+	if err := json.Unmarshal(text, new(RetryPlan)); err == nil {
+		t.Errorf("%s was decoded", text)
+	}
 }
 
 // TestNothingAllocates covers every row that makes a plan, and WaitFor for a deadline
