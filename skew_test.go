@@ -615,25 +615,6 @@ func TestTimerClock(t *testing.T) {
 	})
 }
 
-// TestReceipt plans and waits in a bubble. The wait counts from receipt, not from the plan.
-func TestReceipt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sent := time.Now()
-		time.Sleep(200 * msec)
-		received := time.Now()
-		time.Sleep(sec)
-		p, err := Plan(fields("Retry-After", "30"),
-			Options{RequestSentAt: sent, ResponseReceivedAt: received, Jitter: Jitter{Rand: noJitter}})
-		if left := p.Deadline.Remaining(); err != nil || p.Floor != 29800*msec || left != 28800*msec {
-			t.Fatalf("Plan() = %#v, %v; %v remain, want a Floor of 29.8s, of which 28.8s remain", p, err, left)
-		}
-		err = WaitFor(t.Context(), p)
-		if took := time.Since(received); err != nil || took != 29800*msec {
-			t.Errorf("WaitFor() = %v %v after receipt, want nil after 29.8s", err, took)
-		}
-	})
-}
-
 // TestDeadline steps the wall clock by an hour. The deadline is 0 on the monotonic clock, and
 // set nevertheless.
 func TestDeadline(t *testing.T) {
@@ -686,11 +667,7 @@ func BenchmarkWaitFor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	versus(b, "passed", "time.Now", func(b *testing.B) {
-		for b.Loop() {
-			time.Now()
-		}
-	}, func(b *testing.B) {
+	versus(b, "passed", "time.Now", benchmarkNow, func(b *testing.B) {
 		for b.Loop() {
 			if err := WaitFor(ctx, plan); err != nil {
 				b.Fatal(err)
