@@ -550,8 +550,12 @@ func TestInvalidOptions(t *testing.T) {
 	})
 }
 
-// TestRetryPlanString compares the text of a plan of each kind.
+// TestRetryPlanString compares the text of a plan of each kind, with full jitter.
 func TestRetryPlanString(t *testing.T) {
+	const (
+		of30s   = "wait 37.5s = floor 30s (delay-seconds 30s) + jitter 7.5s of 7.5s; "
+		unknown = "client clock unknown: no usable Date"
+	)
 	for _, c := range []struct {
 		ahead  time.Duration // the client's clock minus t0
 		header http.Header
@@ -563,34 +567,24 @@ func TestRetryPlanString(t *testing.T) {
 		{-39600 * msec, fields("Retry-After", "30", "Date", d0, "Age", "20"), Options{},
 			"wait 12.5s = floor 10s (delay-seconds 30s - age 20s) + jitter 2.5s of 2.5s; " +
 				"client clock 1m0s behind"},
-		{sec, fields("Retry-After", "30", "Date", d0), Options{},
-			"wait 37.5s = floor 30s (delay-seconds 30s) + jitter 7.5s of 7.5s; " +
-				"client clock correct to a second"},
-		{-sec, fields("Retry-After", "30", "Date", d0), Options{},
-			"wait 37.5s = floor 30s (delay-seconds 30s) + jitter 7.5s of 7.5s; " +
-				"client clock correct to a second"},
+		{sec, fields("Retry-After", "30", "Date", d0), Options{}, of30s + "client clock correct to a second"},
+		{-sec, fields("Retry-After", "30", "Date", d0), Options{}, of30s + "client clock correct to a second"},
+		{sec + 1, fields("Retry-After", "30", "Date", d0), Options{}, of30s + "client clock 1s ahead"},
 		{-sec - 1, fields("Retry-After", "Tue, 04 Aug 2026 11:59:59 GMT", "Date", d0), Options{},
 			"wait 250ms = floor 0s (http-date -1s, clamped to zero) + jitter 250ms of 250ms; " +
 				"client clock 1s behind"},
-		{sec + 1, fields("Retry-After", "0", "Date", d0), Options{MinWait: 8 * sec},
-			"wait 10s = MinWait 8s over floor 0s (delay-seconds 0s) + jitter 2s of 2s; " +
-				"client clock 1s ahead"},
 		{0, fields("Retry-After", "30", "Age", "689"), Options{MinWait: 8 * sec},
 			"wait 10s = MinWait 8s over floor 0s (delay-seconds 30s - age 11m29s, clamped to zero) + " +
-				"jitter 2s of 2s; client clock unknown: no usable Date"},
-		{0, fields("Retry-After", "30"), Options{MinWait: 30 * sec},
-			"wait 37.5s = floor 30s (delay-seconds 30s) + jitter 7.5s of 7.5s; " +
-				"client clock unknown: no usable Date"},
+				"jitter 2s of 2s; " + unknown},
+		{0, fields("Retry-After", "30"), Options{MinWait: 30 * sec}, of30s + unknown},
 		{0, nil, Options{MinWait: 8 * sec},
-			"wait 10s = MinWait 8s over floor 0s (no Retry-After) + jitter 2s of 2s; " +
-				"client clock unknown: no usable Date"},
+			"wait 10s = MinWait 8s over floor 0s (no Retry-After) + jitter 2s of 2s; " + unknown},
 		{0, fields("Retry-After", d30), Options{OnMissingDate: TrustClientClock},
 			"wait 37.5s = floor 30s (http-date 30s) + jitter 7.5s of 7.5s; " +
 				"counted from the client's clock: no Date"},
-		// The skew is the longest negative Duration.
-		{0, fields("Retry-After", "0", "Date", "Fri, 31 Dec 9999 23:59:59 GMT"), Options{},
-			"wait 250ms = floor 0s (delay-seconds 0s) + jitter 250ms of 250ms; " +
-				"client clock 2562047h47m16.854775807s behind"},
+		// The skew is the lowest Duration, which has no positive counterpart.
+		{0, fields("Retry-After", "30", "Date", "Fri, 31 Dec 9999 23:59:59 GMT"), Options{},
+			of30s + "client clock 2562047h47m16.854775807s behind"},
 	} {
 		c.opts.Jitter.Rand = fullJitter
 		p, err := planOn(t0.Add(c.ahead), c.header, c.opts)
@@ -683,9 +677,9 @@ func TestNothingAllocates(t *testing.T) {
 
 // A planInput is everything that a plan depends on.
 type planInput struct {
-	wall   time.Time // the client's clock when Plan is called
-	header http.Header
-	opts   Options
+	wall, receipt time.Time // the client's clock when Plan is called, and at receipt
+	header        http.Header
+	opts          Options
 }
 
 // newPlanInput returns an input on a client whose clock is ahead of t0. The lines of a field
@@ -693,7 +687,8 @@ type planInput struct {
 // nil if age is -1.
 func newPlanInput(retryAfter, date, ageField string, ahead int64, attempt int, key string, place float64,
 	spread, age, minWait, maxWait, roundTrip, ago int64, onMissingDate uint8) planInput {
-	in := planInput{wall: t0.Add(time.Duration(ahead)), header: http.Header{}}
+	wall := t0.Add(time.Duration(ahead))
+	in := planInput{wall: wall, receipt: wall.Add(-time.Duration(ago)), header: http.Header{}}
 	for name, lines := range map[string]string{"Retry-After": retryAfter, "Date": date, "Age": ageField} {
 		if lines != "" {
 			in.header[name] = strings.Split(lines, "\n")
@@ -713,18 +708,10 @@ func newPlanInput(retryAfter, date, ageField string, ahead int64, attempt int, k
 		in.opts.Age = ptr(time.Duration(age))
 	}
 	if roundTrip != 0 || ago != 0 {
-		in.opts.ResponseReceivedAt = in.wall.Add(-time.Duration(ago))
-		in.opts.RequestSentAt = in.opts.ResponseReceivedAt.Add(-time.Duration(roundTrip))
+		in.opts.ResponseReceivedAt = in.receipt
+		in.opts.RequestSentAt = in.receipt.Add(-time.Duration(roundTrip))
 	}
 	return in
-}
-
-// receipt returns the client's clock at receipt.
-func (in planInput) receipt() time.Time {
-	if in.opts.ResponseReceivedAt.IsZero() {
-		return in.wall
-	}
-	return in.opts.ResponseReceivedAt
 }
 
 var errField = errors.New("a FieldError")
@@ -734,40 +721,39 @@ var errField = errors.New("a FieldError")
 func plainVerdict(in planInput) error {
 	o := in.opts
 	outside := func(d time.Duration) bool { return d < 0 || d > 50*aYear }
-	roundTrip, ago := o.ResponseReceivedAt.Sub(o.RequestSentAt), in.wall.Sub(in.receipt())
-	place := 0.0
-	if o.Jitter.Rand != nil {
-		place = o.Jitter.Rand()
-	}
 	if o.Attempt < 0 || outside(o.Jitter.Spread) || o.Age != nil && outside(*o.Age) ||
 		outside(o.MinWait) || o.MaxWait < 0 || o.OnMissingDate > TrustClientClock ||
-		outside(roundTrip) || outside(ago.Abs()) {
+		outside(o.ResponseReceivedAt.Sub(o.RequestSentAt)) || outside(in.wall.Sub(in.receipt).Abs()) {
 		return ErrInvalidOptions
 	}
 
 	lines, dates := in.header["Retry-After"], in.header["Date"]
-	if len(lines) == 0 && o.MinWait == 0 {
+	switch {
+	case len(lines) == 0 && o.MinWait == 0:
 		return ErrNoRetryAfter
-	}
-	if len(lines) > 0 {
+	case len(lines) > 1:
+		return errField
+	case len(lines) == 1:
 		asked, errs := plainParse(lines[0])
-		if len(lines) > 1 || errs != nil {
+		least, origin := time.Duration(math.MinInt64), in.receipt
+		if len(dates) > 0 {
+			date, dateErrs := plainParse(dates[0])
+			if least, origin = -sec, date.Date; asked.Source == HTTPDate &&
+				(len(dates) > 1 || dateErrs != nil || date.Source != HTTPDate) {
+				return errField
+			}
+		} else if asked.Source == HTTPDate && o.OnMissingDate != TrustClientClock {
 			return errField
 		}
-		if asked.Source == HTTPDate && len(dates) == 0 {
-			if o.OnMissingDate != TrustClientClock || asked.Date.Sub(in.receipt()) > 50*aYear {
-				return errField
-			}
-		} else if asked.Source == HTTPDate {
-			date, errs := plainParse(dates[0])
-			after := asked.Date.Sub(date.Date)
-			if len(dates) > 1 || errs != nil || date.Source != HTTPDate || after < -sec || after > 50*aYear {
-				return errField
-			}
+		wait := asked.Date.Sub(origin)
+		if errs != nil || asked.Source == HTTPDate && (wait < least || wait > 50*aYear) {
+			return errField
 		}
 	}
-	if !(0 <= place && place <= 1) { // the place is drawn last
-		return ErrInvalidOptions
+	if o.Jitter.Rand != nil { // called last
+		if place := o.Jitter.Rand(); !(0 <= place && place <= 1) {
+			return ErrInvalidOptions
+		}
 	}
 	return nil
 }
@@ -775,12 +761,13 @@ func plainVerdict(in planInput) error {
 // plainFloor returns what the server asked for and the age to subtract, for an input that
 // makes a plan.
 func plainFloor(in planInput) (instructed, age time.Duration) {
-	if len(in.header["Retry-After"]) == 0 {
+	lines, dates, ages := in.header["Retry-After"], in.header["Date"], in.header["Age"]
+	if len(lines) == 0 {
 		return 0, 0
 	}
 	age = in.opts.ResponseReceivedAt.Sub(in.opts.RequestSentAt)
-	if lines := in.header["Age"]; len(lines) > 0 {
-		first, _, _ := strings.Cut(lines[0], ",")
+	if len(ages) > 0 {
+		first, _, _ := strings.Cut(ages[0], ",")
 		n, err := strconv.ParseUint(strings.Trim(first, " \t"), 10, 64)
 		if err == nil && n <= 1577880000 {
 			age += time.Duration(n) * sec
@@ -789,14 +776,14 @@ func plainFloor(in planInput) (instructed, age time.Duration) {
 	if in.opts.Age != nil {
 		age = *in.opts.Age
 	}
-	asked, _ := plainParse(in.header["Retry-After"][0])
+	asked, _ := plainParse(lines[0])
 	if asked.Source == DelaySeconds {
 		return asked.Delay, age
 	}
-	if len(in.header["Date"]) == 0 {
-		return asked.Date.Sub(in.receipt()), 0
+	if len(dates) == 0 {
+		return asked.Date.Sub(in.receipt), 0
 	}
-	date, _ := plainParse(in.header["Date"][0])
+	date, _ := plainParse(dates[0])
 	return asked.Date.Sub(date.Date), age
 }
 
@@ -833,7 +820,7 @@ func checkPlan(t interface{ Fatalf(string, ...any) }, in planInput) {
 	if p.Jitter < 0 || p.Jitter > p.Spread || p.Wait != base+p.Jitter || p.Wait < base {
 		t.Fatalf("Plan() = %#v; want a Wait of %v plus Jitter, and a Jitter from 0 to Spread", p, base)
 	}
-	receipt := time.Hour - in.wall.Sub(in.receipt())
+	receipt := time.Hour - in.wall.Sub(in.receipt)
 	if p.Deadline != (Deadline{mono: receipt + p.Wait, set: true}) || p.Deadline.mono < receipt {
 		t.Fatalf("Plan() = %#v; want a Deadline that is a Wait after %v", p, receipt)
 	}
@@ -964,8 +951,8 @@ func FuzzPlan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, retryAfter, date, ageField string, ahead int64, attempt int, key string,
 		place float64, spread, age, minWait, maxWait, roundTrip, ago int64, onMissingDate uint8) {
-		checkPlan(t, newPlanInput(retryAfter, date, ageField, ahead, attempt, key, place,
-			spread, age, minWait, maxWait, roundTrip, ago, onMissingDate))
+		checkPlan(t, newPlanInput(retryAfter, date, ageField, ahead, attempt, key, place, spread, age,
+			minWait, maxWait, roundTrip, ago, onMissingDate))
 	})
 }
 
