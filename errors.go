@@ -16,8 +16,8 @@ var (
 
 	// ErrMultipleValues means that there is more than one value, in one field line
 	// or in several. Only a field that is defined as a list may have several values,
-	// RFC 9110 §5.3. Equal values are rejected too, because a proxy that adds its own value can
-	// also add a different one.
+	// RFC 9110 §5.3. Equal values are rejected too, because a proxy that adds its own
+	// value can also add a different one.
 	ErrMultipleValues = errors.New("more than one value: have the server and its proxies send exactly one")
 
 	// ErrDelaySyntax means that a delay is not 1*DIGIT, RFC 9110 §10.2.3: it has a
@@ -58,9 +58,9 @@ var (
 
 	// ErrMissingDate means that Retry-After is a date and that there is no Date
 	// field to subtract from it. RFC 9110 §6.6.1 requires Date with a 429, from a
-	// server that has a clock, and leaves it optional with a 503. In a browser, Date is hidden from a cross-origin
-	// request unless the server names it in Access-Control-Expose-Headers.
-	// [TrustClientClock] accepts a missing Date.
+	// server that has a clock, and leaves it optional with a 503. In a browser, Date is
+	// hidden from a cross-origin request unless the server names it in
+	// Access-Control-Expose-Headers. [TrustClientClock] accepts a missing Date.
 	ErrMissingDate = errors.New("no Date field to count from: have the server send or expose Date, " +
 		"or set OnMissingDate to TrustClientClock")
 

@@ -22,8 +22,8 @@ import (
 // IEEE 754 double precision.
 type Jitter struct {
 	// Key is a unique, stable name of this client, or of the job if a process has many.
-	// Within one Attempt it keeps its place; each Attempt has another place. If Key is empty, Rand draws
-	// the place. Key and Rand are mutually exclusive.
+	// Within one Attempt it keeps its place; each Attempt has another place. If Key is
+	// empty, Rand draws the place. Key and Rand are mutually exclusive.
 	Key string
 
 	// Rand returns a number in [0, 1], the place in the window. Plan calls it at
@@ -47,8 +47,8 @@ const (
 
 // window returns the width of the window above base. If maxWait is set, the window
 // is cut to end there. needed is the shortest maxWait that leaves a window of
-// minSpread, or of Spread if that is less; if maxWait is less, the window is not cut. Neither result
-// depends on the random draw.
+// minSpread, or of Spread if that is less; if maxWait is less, the window is not cut.
+// Neither result depends on the random draw.
 func (j *Jitter) window(base, maxWait time.Duration) (spread, needed time.Duration) {
 	spread = j.Spread
 	if spread == 0 {

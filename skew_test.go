@@ -124,8 +124,12 @@ func TestSkewOverHTTP(t *testing.T) {
 		resp.Body.Close()
 		server.Close()
 		p, err := Plan(resp.Header, Options{})
-		naive := naiveWait(resp.Header, made).Round(time.Second)
-		fmt.Fprintf(&table, skewTable, c.name, naive, p.Floor, p.Skew.Round(time.Second))
+		naive := naiveWait(resp.Header, made)
+		fmt.Fprintf(&table, skewTable, c.name, naive.Round(time.Second), p.Floor, p.Skew.Round(time.Second))
+		// Retry-After is rounded down, so the usual code waits up to a second less.
+		if right := max(0, 30*sec-c.ahead); naive > right || naive < right-sec {
+			t.Errorf("%s: the usual code waits %v, want %v or up to a second less", c.name, naive, right)
+		}
 		// The Skew is more than the difference of the clocks by the fraction of a second that
 		// Date does not have, and by the time since the response was made.
 		if most := time.Now().Round(0).Sub(date); err != nil || p.Floor != 30*sec ||

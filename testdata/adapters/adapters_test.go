@@ -306,6 +306,23 @@ func TestTransportCallers(t *testing.T) {
 	}
 }
 
+// An adapter that gets the number of the attempt passes it on: a Jitter.Key then has
+// another place in each attempt.
+func TestAttempts(t *testing.T) {
+	for _, w := range ways {
+		if !slices.Contains([]string{"BackoffV5", "BackoffV7", "RetryGo", "RestyV2"}, w.with) {
+			continue
+		}
+		inBubble(t, w.String(), refusing(2, fields("30")), func(t *testing.T, s *server) {
+			opts := retryafter.Options{Jitter: retryafter.Jitter{Key: "client-7"}}
+			r := s.do(t.Context(), w.start(setup{base: s, opts: opts, maximum: day}), inMemory, 0)
+			if r.err != nil || len(r.waits) != 2 || r.waits[0] == r.waits[1] {
+				t.Errorf("waits %v and error %v, want two different waits and no error", r.waits, r.err)
+			}
+		})
+	}
+}
+
 // After a wait of a second, rounding leaves a single instant.
 func TestTransportRounds(t *testing.T) {
 	inBubble(t, "1 second", refusing(1, fields("1")), func(t *testing.T, s *server) {

@@ -27,10 +27,11 @@ import (
 //
 //   - The wait is rounded up to whole seconds, so clients that were refused together
 //     return in groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1"
-//     all at 2 s. For more instants set Jitter.Spread in the Options of RoundTrip. The adapters
-//     in the other files do not round.
-//   - Set no MaxWait in these Options. The field of a wait that exceeds it would be deleted, and
-//     the client would retry too early. Set the maximum of the client instead.
+//     all at 2 s. For more instants set Jitter.Spread in the Options of RoundTrip. The
+//     adapters in the other files do not round.
+//   - Set no MaxWait in these Options. The field of a wait that exceeds it would be
+//     deleted, and the client would retry too early. Set the maximum of the client
+//     instead.
 //   - azcore, openai-go and anthropic-sdk-go prefer Retry-After-Ms, and azcore also
 //     X-Ms-Retry-After-Ms. Transport does not change these fields.
 //   - failsafehttp does not wait if the field was deleted, unless its policy has
