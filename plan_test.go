@@ -452,7 +452,6 @@ func TestInvalidOptions(t *testing.T) {
 	const (
 		longest   = 50 * aYear
 		above     = " is 438300h0m0.000000001s, not between 0 and 50 years"
-		farAbove  = " is 2562047h47m16.854775807s, not between 0 and 50 years"
 		below     = " is -1ns, not between 0 and 50 years"
 		noReading = "RequestSentAt or ResponseReceivedAt has no monotonic reading: " +
 			"pass both exactly as time.Now returned them"
@@ -485,15 +484,12 @@ func TestInvalidOptions(t *testing.T) {
 		{Options{Jitter: Jitter{Key: "k", Rand: noJitter}}, "Jitter has both Key and Rand"},
 		{Options{Jitter: Jitter{Spread: longest}}, ""},
 		{Options{Jitter: Jitter{Spread: longest + 1}}, "Jitter.Spread" + above},
-		{Options{Jitter: Jitter{Spread: math.MaxInt64}}, "Jitter.Spread" + farAbove},
 		{Options{Jitter: Jitter{Spread: -1}}, "Jitter.Spread" + below},
 		{Options{Age: ptr(longest)}, ""},
 		{Options{Age: ptr(longest + 1)}, "Age" + above},
-		{Options{Age: ptr[time.Duration](math.MaxInt64)}, "Age" + farAbove},
 		{Options{Age: ptr[time.Duration](-1)}, "Age" + below},
 		{Options{MinWait: longest}, ""},
 		{Options{MinWait: longest + 1}, "MinWait" + above},
-		{Options{MinWait: math.MaxInt64}, "MinWait" + farAbove},
 		{Options{MinWait: -1}, "MinWait" + below},
 		{Options{MaxWait: math.MaxInt64}, ""},
 		{Options{MaxWait: -1}, "MaxWait is negative: -1ns"},

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -669,16 +668,16 @@ func BenchmarkWaitFor(b *testing.B) {
 }
 
 // BenchmarkWaiters compares the memory of 100,000 goroutines in WaitFor with that of as many
-// in time.Sleep, and reports how late the median one is. Each group has a process of its own,
-// because later goroutines of a process start with as much stack as earlier ones needed.
+// in time.Sleep. Each group has a process of its own, because later goroutines of a process
+// start with as much stack as earlier ones needed.
 func BenchmarkWaiters(b *testing.B) {
 	const variable = "RETRYAFTER_TEST_WAITERS"
 	if group := os.Getenv(variable); group != "" {
-		measureWaiters(b, group)
+		fmt.Println("bytes:", bytesPerWaiter(b, group == "WaitFor"))
 		return
 	}
 	for b.Loop() {
-		memory := map[string]float64{}
+		bytes := map[string]float64{}
 		for _, group := range []string{"Sleep", "WaitFor"} {
 			command := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkWaiters$",
 				"-test.benchtime=1x")
@@ -687,27 +686,20 @@ func BenchmarkWaiters(b *testing.B) {
 			if errors.Is(err, errors.ErrUnsupported) {
 				b.Skip(err) // js/wasm
 			}
-			_, result, _ := strings.Cut(string(output), "waiters: ")
-			var bytes, late float64
-			if n, _ := fmt.Sscan(result, &bytes, &late); err != nil || n != 2 {
+			_, result, _ := strings.Cut(string(output), "bytes: ")
+			var n float64
+			if fmt.Sscan(result, &n); err != nil || n == 0 {
 				b.Fatalf("%s: %v: %s", group, err, output)
 			}
-			b.ReportMetric(late, group+"-us-late")
-			memory[group] = bytes
+			b.ReportMetric(n, group+"-B/waiter")
+			bytes[group] = n
 		}
-		// The memory is 0 if it was not measured.
-		if sleep, waitFor := memory["Sleep"], memory["WaitFor"]; sleep > 0 && waitFor > 0 {
-			b.ReportMetric(sleep, "Sleep-B/waiter")
-			b.ReportMetric(waitFor, "WaitFor-B/waiter")
-			b.ReportMetric(waitFor/sleep, "memory-ratio")
-		}
+		b.ReportMetric(bytes["WaitFor"]/bytes["Sleep"], "memory-ratio")
 	}
 }
 
-// measureWaiters prints the bytes that one waiter needs, and how many microseconds late the
-// median one is. The bytes are 0 if a wait ended before they were measured, which happens on a
-// slow machine.
-func measureWaiters(b *testing.B, group string) {
+// bytesPerWaiter returns the bytes that one of 100,000 waiting goroutines needs.
+func bytesPerWaiter(b *testing.B, waitFor bool) float64 {
 	const waiters, wait = 100_000, 3 * time.Second
 	inUse := func() float64 {
 		var m runtime.MemStats
@@ -717,37 +709,28 @@ func measureWaiters(b *testing.B, group string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	late := make([]time.Duration, waiters)
 	var started, waiting sync.WaitGroup
 	var ended atomic.Bool // a wait has ended
 	started.Add(waiters)
 	before := inUse()
-	for i := range waiters {
+	for range waiters {
 		waiting.Go(func() {
-			start := systemNow()
+			plan := RetryPlan{Deadline: Deadline{mono: systemNow().mono + wait, set: true}}
 			started.Done()
-			if group == "Sleep" {
+			if !waitFor {
 				time.Sleep(wait)
-			} else {
-				plan := RetryPlan{Deadline: Deadline{mono: start.mono + wait, set: true}}
-				if err := WaitFor(ctx, plan); err != nil {
-					b.Error(err)
-				}
+			} else if err := WaitFor(ctx, plan); err != nil {
+				b.Error(err)
 			}
 			ended.Store(true)
-			late[i] = systemNow().mono - start.mono - wait
 		})
 	}
 	started.Wait()
 	time.Sleep(wait / 6) // until the last ones wait
-	memory := (inUse() - before) / waiters
+	bytes := (inUse() - before) / waiters
 	if ended.Load() {
-		memory = 0
+		b.Fatal("a wait ended before the memory was measured: this machine is too slow")
 	}
 	waiting.Wait()
-	slices.Sort(late)
-	if late[0] < 0 {
-		b.Fatalf("a wait ended %v early", -late[0])
-	}
-	fmt.Println("waiters:", memory, late[waiters/2].Microseconds())
+	return bytes
 }
