@@ -1,7 +1,7 @@
 // Package retryafter computes how long to wait before retrying, from the
 // Retry-After field of a 429 or 503 response. The wait is correct even if the
-// client's clock is wrong, is never shorter than the server asked for (less the age
-// of a cached response), and is jittered so that clients turned away together do not
+// client's clock is wrong, is never shorter than the server asked for (minus the age
+// of a cached response), and is jittered so that clients refused together do not
 // return together.
 //
 // Retry-After holds a number of seconds or an HTTP-date. Most code subtracts
@@ -12,17 +12,17 @@
 // a whole second. This package subtracts the Date field of the same response instead,
 // which comes from the same clock.
 //
-// There are three functions, each usable without the next: [ParseRetryAfter] parses
-// one field value, [Plan] computes a wait from the header of a response, and
-// [WaitFor] waits. The package sends no requests and contains no retry loop. This is
+// There are three functions; each can be used without the ones after it.
+// [ParseRetryAfter] parses one field value, [Plan] computes a wait from the header of
+// a response, and [WaitFor] waits. The package sends no requests and contains no retry loop. This is
 // the part of a loop that it takes over:
 //
 //	plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
 //	if err != nil {
-//		return err // do not retry: the wait is too long, or cannot be read
+//		return err // do not retry: the wait is too long, or cannot be determined
 //	}
 //	if err := retryafter.WaitFor(ctx, plan); err != nil {
-//		return err // ctx is done, or ends before the wait is over
+//		return err // ctx is done, or its deadline is before the end of the wait
 //	}
 //
 // See the RetryLoop example for a complete loop, and the Transport example for a
@@ -49,7 +49,7 @@
 // Wait is never below Floor. Jitter is drawn from a window above the floor, at
 // random or by hashing a stable key; see [Jitter]. A wait that does not fit in
 // Options.MaxWait is an error; it is never shortened, because a shortened wait is an
-// early retry. Whether there is a plan does not depend on the random draw.
+// early retry. The random draw never decides between a plan and an error.
 //
 // If the response has no Retry-After, the plan waits Options.MinWait, which is the
 // caller's own backoff. After any error of Plan, do not retry: the wait is too long
@@ -58,20 +58,19 @@
 // # Waiting
 //
 // [WaitFor] returns nil once the plan's deadline has passed, never before. If ctx is
-// done first, it returns the context's error. If the deadline of ctx is not after
-// the plan's, it returns a [LimitError] at once, without waiting.
+// done first, it returns the error of ctx. If the deadline of ctx is not after the
+// plan's, it returns a [LimitError] at once, without waiting.
 //
 // # Clocks
 //
 // The client's wall clock is used in four places only: RetryPlan.Skew, which is
-// reported and not used; [TrustClientClock], which is opt-in;
-// [Deadline.EstimatedWall]; and WaitFor, if the context's deadline has no monotonic
-// reading. A [Deadline] is an instant on the monotonic clock, and steps of the wall
+// only reported; [TrustClientClock], which is opt-in; [Deadline.EstimatedWall]; and
+// WaitFor, if the deadline of ctx has no monotonic reading. A [Deadline] is an instant on the monotonic clock, and steps of the wall
 // clock do not move it. On systems whose monotonic clock stops during sleep, a wait
-// is longer by the time asleep, never shorter.
+// is longer by the duration of the sleep, never shorter.
 //
-// Both forms of Retry-After count from when the response was generated, so the age
-// of a cached response is subtracted from both. RFC 9110 has delay-seconds count
+// This package counts both forms of Retry-After from when the response was generated,
+// so the age of a cached response is subtracted from both. RFC 9110 has delay-seconds count
 // from receipt; for that, set Options.Age to a pointer to zero.
 //
 // # Testing
@@ -112,6 +111,6 @@
 //		})
 //	}
 //
-// To have exact waits, let fetch take a Jitter with a Key or with a Rand that
+// For an exact wait, give fetch a Jitter parameter, and pass a Jitter whose Rand
 // returns 0.
 package retryafter

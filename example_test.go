@@ -56,10 +56,10 @@ func Example() {
 
 			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
 			if err != nil {
-				return err // do not retry: the wait is too long, or cannot be read
+				return err // do not retry: the wait is too long, or cannot be determined
 			}
 			if err := retryafter.WaitFor(ctx, plan); err != nil {
-				return err // ctx is done, or ends before the wait is over
+				return err // ctx is done, or its deadline is before the end of the wait
 			}
 		}
 	}
@@ -167,10 +167,10 @@ func Example_retryLoop() {
 
 			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
 			if err != nil {
-				return nil, err // do not retry: the wait is too long, or cannot be read
+				return nil, err // do not retry: the wait is too long, or cannot be determined
 			}
 			if err := retryafter.WaitFor(ctx, plan); err != nil {
-				return nil, err // ctx is done, or ends before the wait is over
+				return nil, err // ctx is done, or its deadline is before the end of the wait
 			}
 		}
 	}

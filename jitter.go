@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Jitter spreads out clients that a server refused at the same time. It adds to
+// A Jitter spreads out clients that were refused together. It adds to
 // the wait and never subtracts. The zero Jitter adds a random time, up to a quarter
 // of the wait (but see Spread for short and long waits).
 //
@@ -16,14 +16,15 @@ import (
 //
 //	hash   = SHA-256(Attempt as 8 bytes, big-endian, then the bytes of Key)
 //	place  = (the first 8 bytes of hash, big-endian, shifted right by 11 bits) / 2^53
-//	jitter = min(floor(place * width), width)
+//	jitter = min(trunc(place * width), width)
 //
 // The width of the window and the jitter are in nanoseconds, and the product is in
 // IEEE 754 double precision.
 type Jitter struct {
 	// Key is a unique, stable name of this client, or of the job if a process has many.
-	// Within one Attempt it keeps its place; each Attempt has another place. If Key is
-	// empty, Rand draws the place. Key and Rand are mutually exclusive.
+	// The same Key and Attempt give the same place in the window; another Attempt gives
+	// another place. If Key is empty, Rand draws the place. Key and Rand are mutually
+	// exclusive.
 	Key string
 
 	// Rand returns a number in [0, 1], the place in the window. Plan calls it at
@@ -34,9 +35,9 @@ type Jitter struct {
 	// Spread is the width of the window, up to 50 years. If 0, it is a quarter of
 	// the wait that the jitter is added to, but at least 250ms and at most 30s.
 	//
-	// With a short wait and many clients that is too narrow: 5,000 clients fill
-	// 250ms with 20,000 requests a second. Set Spread to at least the number of
-	// clients divided by the requests a second that the server takes.
+	// That is too narrow for many clients with a short wait: 5,000 clients in 250ms
+	// are 20,000 requests per second. Set Spread to at least the number of clients
+	// divided by the requests per second that the server accepts.
 	Spread time.Duration
 }
 

@@ -128,10 +128,10 @@ type Instruction struct {
 // IMF-fixdate. [ParseRetryAfter] parses it back to the same Instruction. The zero
 // Instruction gives the empty string.
 //
-// For an Instruction not made by ParseRetryAfter, String rounds up to whole
-// seconds, so that no client is told to return early, converts Date to UTC, and
-// prints a negative Delay as 0. A Date outside the years 0 to 9999 has no field
-// value, and gives the empty string too.
+// For an Instruction not made by ParseRetryAfter, String rounds up to whole seconds,
+// so that no client is told to return early. It converts Date to UTC and prints a
+// negative Delay as 0. A Date outside the years 0 to 9999 has no field value, and
+// gives the empty string too.
 func (in Instruction) String() string {
 	switch in.Source {
 	case DelaySeconds:

@@ -27,22 +27,23 @@ type Options struct {
 	//
 	// The round trip counts as age of the response, as in RFC 9111 §4.2.3. It also
 	// contains the time to the server and in the server, so the floor is too short by
-	// that time. Set them only if the way back from the server is slow, and time one
+	// both. Set the two times only if the way back from the server is slow. Measure one
 	// exchange, not all of Client.Do with its dialing and redirects.
 	//
 	// If both are zero, the round trip counts as zero and the response as received
-	// when Plan is called, which never makes the floor early.
+	// when Plan is called, which never makes the floor too short.
 	RequestSentAt      time.Time
 	ResponseReceivedAt time.Time
 
 	// Age, if not nil, is the age of the response, 0 to 50 years. It is used instead
 	// of the Age field and the round trip, for example if caches cannot be trusted.
 	// A pointer to zero makes delay-seconds count from receipt, as RFC 9110 §10.2.3
-	// says. It is ignored when a date is counted from the client's clock.
+	// says. Age is ignored when a date is counted from the client's clock.
 	//
-	// Some proxies replace Date and pass Age on, as nginx does. If a cache stands
-	// behind such a proxy, the wait for a date is too short by the Age. A pointer to
-	// zero corrects that, and so does "proxy_pass_header Date;" in nginx.
+	// Some proxies replace Date and pass Age on, as nginx does. If such a proxy is
+	// between the client and a cache, the wait computed from a date is too short by the
+	// Age field. A pointer to zero corrects that, and so does "proxy_pass_header Date;"
+	// in nginx.
 	Age *time.Duration
 
 	// MinWait is the caller's own backoff, 0 to 50 years: the wait is at least this
@@ -52,12 +53,11 @@ type Options struct {
 	MinWait time.Duration
 
 	// MaxWait is the longest wait that the caller accepts, counted from receipt,
-	// jitter included. If necessary, the window is cut to end there. It is never
-	// narrower than 250ms, or than Jitter.Spread if that is less. If the floor (or
-	// MinWait) and this window do not fit, Plan returns a LimitError of
-	// ErrExceedsMaxWait. So a MaxWait of 30s does not accept "Retry-After: 30"; 30.25s
-	// accepts it, and 37.5s, a quarter more, leaves the window uncut. A wide
-	// Jitter.Spread needs a MaxWait that has room for it.
+	// jitter included. Plan cuts the window to end at MaxWait, but leaves at least
+	// 250ms of it (or Jitter.Spread, if that is less). If even that does not fit, Plan
+	// returns a LimitError with ErrExceedsMaxWait. So a MaxWait of 30s does not accept
+	// "Retry-After: 30"; 30.25s accepts it, and 37.5s, a quarter more, does not cut the
+	// window. A wide Jitter.Spread needs a MaxWait that has room for it.
 	//
 	// If 0, there is no limit. A server can then ask for up to 50 years, so set
 	// MaxWait or give WaitFor a context with a deadline.
@@ -76,9 +76,9 @@ const (
 	// RefuseMissingDate makes Plan return ErrMissingDate.
 	RefuseMissingDate MissingDate = iota
 
-	// TrustClientClock makes Plan count from the client's wall clock, so its error
-	// goes into the floor: a client 40 s fast retries 40 s early. If the date has
-	// already passed by that clock, the floor is zero.
+	// TrustClientClock makes Plan count from the client's wall clock. If that clock is
+	// wrong, the floor is wrong: a client 40 s fast retries 40 s early. If the date
+	// has already passed by that clock, the floor is zero.
 	TrustClientClock
 )
 
@@ -113,10 +113,10 @@ type RetryPlan struct {
 // Plan computes a wait from the header of a 429 or 503 response, or of any other
 // that has a Retry-After field. It returns a plan or an error, never both.
 //
-// The floor is computed from the server's times only: delay-seconds as it is, or
-// the HTTP-date (RFC 9110 §10.2.3) minus the Date of the same response, and from
-// either the age of the response is subtracted (RFC 9111 §4.2.3). The client's clock
-// plays no part in it and may be wrong by any amount. Jitter is added above the
+// The floor is computed from the server's times only: delay-seconds, or the HTTP-date
+// minus the Date of the same response (RFC 9110 §10.2.3, §6.6.1); in both cases minus
+// the age of the response (RFC 9111 §4.2.3). The client's clock plays no part in it
+// and may be wrong by any amount. Jitter is added above the
 // floor, or above Options.MinWait if that is longer:
 //
 //	Floor = max(0, Instructed - Age)
@@ -137,15 +137,15 @@ type RetryPlan struct {
 //
 //   - [ErrInvalidOptions], in an error that names the option;
 //   - [ErrNoRetryAfter], unwrapped, if there is no Retry-After and MinWait is 0;
-//   - a *[FieldError] of field Retry-After: whatever [ParseRetryAfter] rejects,
-//     [ErrMultipleValues] also for several field lines, [ErrMissingDate],
-//     [ErrBeforeDate] for a date more than a second before Date, [ErrTooFarAhead]
-//     for one more than 50 years after it;
-//   - a *[FieldError] of field Date, only if Retry-After is a date: Date is repeated
-//     or malformed;
+//   - a *[FieldError] for Retry-After: an error of [ParseRetryAfter];
+//     [ErrMultipleValues] for several field lines; for a date, also [ErrMissingDate],
+//     [ErrBeforeDate] (more than a second before Date) or [ErrTooFarAhead] (more than
+//     50 years after Date);
+//   - a *[FieldError] for Date, only if Retry-After is a date: Date is repeated or
+//     malformed;
 //   - [ErrInvalidOptions] for the result of Jitter.Rand;
-//   - a *[LimitError] of [ErrExceedsMaxWait], which holds the complete plan with an
-//     uncut window.
+//   - a *[LimitError] with [ErrExceedsMaxWait], which holds the complete plan, its
+//     window not cut.
 //
 // After any error, do not retry: the wait is too long or cannot be determined.
 //

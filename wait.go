@@ -27,8 +27,8 @@ func (d Deadline) Remaining() time.Duration { return d.remainingAt(systemNow()) 
 // call, and has no monotonic reading. If the deadline is not set, it is the zero
 // time.
 //
-// The clock of another machine may differ. If a shared database holds the time,
-// send it [Deadline.Remaining] and let the database add that to its own clock.
+// The clock of another machine may differ. If a shared database holds the time, let
+// the database add [Deadline.Remaining] to its own clock.
 func (d Deadline) EstimatedWall() time.Time { return d.wallAt(systemNow()) }
 
 // IsZero reports whether the deadline is not set.
@@ -71,27 +71,27 @@ func (d Deadline) wallAt(now instant) time.Time {
 }
 
 // WaitFor waits until the plan's deadline has passed and then returns nil. It never
-// returns nil earlier, however early or often its timer fires, and whatever happens
-// to the wall clock. No timer and no goroutine outlives the call. It is safe for
-// concurrent use.
+// returns nil earlier, even if its timer fires early or the wall clock is stepped. No
+// timer and no goroutine outlives the call. It is safe for concurrent use.
 //
-// It checks, in this order, and returns:
+// It does not wait if one of these applies, and returns the first that does:
 //
 //   - [ErrZeroPlan] if the plan has no deadline;
-//   - the error of a context that is done, at the call or during the wait. If the
-//     context has a cause, the error wraps both ctx.Err() and the cause;
-//   - nil, at once, if the plan's deadline has already passed, even if the context
-//     is about to expire;
-//   - a *[LimitError] of [ErrExceedsDeadline], at once, if the deadline of ctx is not
-//     after the plan's. It holds the plan, so that the work can be queued.
+//   - the error of ctx if ctx is done. If ctx has a cause, the error wraps both
+//     ctx.Err() and the cause;
+//   - nil if the plan's deadline has already passed, whatever the deadline of ctx is;
+//   - a *[LimitError] with [ErrExceedsDeadline] if the deadline of ctx is not after the
+//     plan's. It holds the plan, so that the work can be queued.
 //
-// After the plan's deadline, WaitFor returns at once: make a new plan for each
-// response. Goroutines that wait for the same plan wake at the same instant:
-// give each goroutine a plan of its own, made from the same header and the same
-// time of receipt (Options.RequestSentAt and ResponseReceivedAt, both set to it).
+// If ctx is done during the wait, WaitFor returns the error of ctx in the same way.
 //
-// WaitFor does not shorten the jitter to fit the context. If Plan is to do that, set
-// Options.MaxWait to the time that is left.
+// Make a new plan for each response: after the plan's deadline, WaitFor returns at
+// once. Goroutines that wait for the same plan wake at the same instant. Give each
+// goroutine its own plan of the same header, with Options.RequestSentAt and
+// ResponseReceivedAt both set to the time of receipt.
+//
+// WaitFor does not shorten the jitter to fit the deadline of ctx. Plan does, if
+// Options.MaxWait is the time left until that deadline.
 func WaitFor(ctx context.Context, plan RetryPlan) error {
 	return systemClock().waitFor(ctx, &plan)
 }
