@@ -77,7 +77,7 @@ func Example() {
 }
 
 // A Transport replaces Retry-After by the planned wait in whole seconds, rounded up.
-// It removes a field that cannot be read, so that the client uses its own backoff.
+// It removes a field that cannot be used, so that the client uses its own backoff.
 type Transport struct{ Base http.RoundTripper }
 
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -40,7 +40,7 @@ func inBubble(t *testing.T, name string, s *server, test func(t *testing.T, s *s
 var noJitter = retryafter.Jitter{Rand: func() float64 { return 0 }}
 
 // No wait is shorter than the floor, or than the client's own backoff. A value that
-// cannot be read never leads to an early retry.
+// cannot be used never leads to an early retry.
 func TestWaits(t *testing.T) {
 	for _, refusal := range []struct {
 		name     string
@@ -211,7 +211,7 @@ func TestCallers(t *testing.T) {
 			inBubble(t, adapter.with+"/"+name, refusing(100, fields(retryAfter)), test)
 		}
 
-		subtest("value cannot be read", "soon", func(t *testing.T, s *server) {
+		subtest("value cannot be used", "soon", func(t *testing.T, s *server) {
 			r := do(t.Context(), s, retryafter.Options{})
 			checkStopped[*retryafter.FieldError](t, r)
 			if !adapter.stopped(r.err) {

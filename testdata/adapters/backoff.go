@@ -28,7 +28,7 @@ import (
 //
 // What the caller of Retry gets:
 //
-//	value cannot be read   *retryafter.FieldError, at once
+//	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Cause(ctx)
 //	last try refused       *backoff.RetryAfterError, in an error that has the status

@@ -28,7 +28,7 @@ import (
 //
 // What the caller of Retry gets, always in a *backoff.RetryError:
 //
-//	value cannot be read   *retryafter.FieldError and ErrPermanent, at once
+//	value cannot be used   *retryafter.FieldError and ErrPermanent, at once
 //	wait exceeds a limit   *retryafter.LimitError and ErrPermanent, at once
 //	context canceled       context.Cause(ctx) and the status
 //	last try refused       ErrExhausted and the status

@@ -25,7 +25,7 @@ import (
 //
 // What the caller of http.Client.Do gets, in a *url.Error:
 //
-//	value cannot be read   *retryafter.FieldError, at once
+//	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Canceled
 //	last try refused       no error, but the response

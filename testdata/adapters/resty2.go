@@ -22,7 +22,7 @@ import (
 //
 // What the caller of Request.Execute gets, beside the last response:
 //
-//	value cannot be read   *retryafter.FieldError, at once
+//	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Canceled
 //	last try refused       no error

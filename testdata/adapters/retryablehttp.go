@@ -32,7 +32,7 @@ import (
 //
 // What the caller of Client.Do gets:
 //
-//	value cannot be read   *retryafter.FieldError in "giving up after 1 attempt(s)", at once
+//	value cannot be used   *retryafter.FieldError in "giving up after 1 attempt(s)", at once
 //	wait exceeds a limit   *retryafter.LimitError in the same way, at once
 //	context canceled       context.Canceled
 //	last try refused       "giving up after 5 attempt(s)"

@@ -25,7 +25,7 @@ import (
 //
 // What the caller gets, in a retry.Error that has the refusals too:
 //
-//	value cannot be read   *retryafter.FieldError, at once
+//	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Cause(ctx)
 //	last try refused       the status of each try

@@ -25,10 +25,10 @@ import (
 //
 // What to know:
 //
-//   - The wait is rounded up to whole seconds, so clients that were refused together
-//     return in groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1"
-//     all at 2 s. For more instants set Jitter.Spread in the Options of RoundTrip. The
-//     adapters in the other files do not round.
+//   - The wait is rounded up to whole seconds, so clients refused together return in
+//     groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1" all at 2 s.
+//     For more instants set Jitter.Spread in the Options of RoundTrip. The adapters in
+//     the other files do not round.
 //   - Set no MaxWait in these Options. The field of a wait that exceeds it would be
 //     deleted, and the client would retry too early. Set the maximum of the client
 //     instead.
@@ -37,15 +37,15 @@ import (
 //   - failsafehttp does not wait if the field was deleted, unless its policy has
 //     WithDelay or WithBackoff. It does not close the bodies of the responses that it
 //     retries; OnRetryScheduled can do that, as in failsafe.go.
-//   - Use it once, and not as the transport under another adapter: each would subtract
-//     the age of the response.
+//   - Use Transport once, and no other adapter with it: each would subtract the age of
+//     the response.
 //
 // What the caller of the client gets:
 //
-//	value cannot be read    the field is deleted, and the client waits its own backoff
+//	value cannot be used    the field is deleted, and the client waits its own backoff
 //	long wait               the client reads all of it, and its own maximum decides
 //	context canceled        what the client returns alone: context.Canceled
-//	context ends too early  what the client returns alone: most wait until the context ends
+//	deadline too early      what the client returns alone: most wait until the deadline
 type Transport struct{ Base http.RoundTripper }
 
 // RoundTrip sends the request with Base and replaces Retry-After in the response.
