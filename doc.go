@@ -1,8 +1,8 @@
 // Package retryafter computes how long to wait before retrying, from the
 // Retry-After field of a 429 or 503 response. The wait is correct even if the
 // client's clock is wrong, is never shorter than the server asked for (minus the age
-// of a cached response), and is jittered so that clients refused together do not
-// return together.
+// of the response), and is jittered so that clients refused together do not return
+// together.
 //
 // Retry-After holds a number of seconds or an HTTP-date. Most code subtracts
 // [time.Now] from the date, which mixes two clocks: if the client's clock is 40 s
@@ -34,8 +34,8 @@
 // delay-seconds, or any of the three forms of HTTP-date in §5.6.7, with the
 // calendar, the day name and the time zone checked. Anything else is rejected with a
 // [FieldError] that says what is wrong. Nothing is guessed and nothing overflows: a
-// wait of more than 50 years is [ErrTooFarAhead]. The century of a two-digit year is
-// determined from the day name, so no clock is read.
+// wait of more than 50 years is [ErrTooFarAhead]. A two-digit year is 19yy or 20yy,
+// whichever the day name fits, so no clock is read.
 //
 // # Planning
 //
@@ -46,8 +46,8 @@
 //	Floor      = max(0, Instructed - Age)
 //	Wait       = max(Floor, MinWait) + Jitter
 //
-// Wait is never below Floor. Jitter is drawn from a window above the floor, at
-// random or by hashing a stable key; see [Jitter]. A wait that does not fit in
+// Wait is never below Floor. Jitter is drawn from a window above the longer of Floor
+// and MinWait, at random or by hashing a stable key; see [Jitter]. A wait that does not fit in
 // Options.MaxWait is an error; it is never shortened, because a shortened wait is an
 // early retry. The random draw never decides between a plan and an error.
 //
@@ -57,9 +57,9 @@
 //
 // # Waiting
 //
-// [WaitFor] returns nil once the plan's deadline has passed, never before. If ctx is
-// done first, it returns the error of ctx. If the deadline of ctx is not after the
-// plan's, it returns a [LimitError] at once, without waiting.
+// [WaitFor] waits until the plan's deadline, and never returns nil before it. If ctx is
+// done, at the call or during the wait, it returns the error of ctx. If the wait would
+// not be over before the deadline of ctx, it returns a [LimitError] at once.
 //
 // # Clocks
 //
@@ -67,7 +67,8 @@
 // only reported; [TrustClientClock], which is opt-in; [Deadline.EstimatedWall]; and
 // WaitFor, if the deadline of ctx has no monotonic reading. A [Deadline] is an instant on the monotonic clock, and steps of the wall
 // clock do not move it. On systems whose monotonic clock stops during sleep, a wait
-// is longer by the duration of the sleep, never shorter.
+// is longer by the duration of the sleep, never shorter. If the wall clock was outside
+// the years 1885 to 2157 when the process began, a wait counts from the call of WaitFor.
 //
 // This package counts both forms of Retry-After from when the response was generated,
 // so the age of a cached response is subtracted from both. RFC 9110 has delay-seconds count

@@ -22,8 +22,8 @@ import (
 )
 
 // A loop around Plan and WaitFor. The clock of this server is 40 seconds behind the
-// client's, so time.Until of its Retry-After is negative. Its second answer has no
-// Retry-After, as most 503 responses have none: the wait is then MinWait plus jitter.
+// client's, so time.Until of its Retry-After is negative. Like most 503 responses, its
+// second one has no Retry-After: the wait is then MinWait plus jitter.
 func Example() {
 	responses := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,13 +44,17 @@ func Example() {
 	}
 	fetch := func(ctx context.Context) error {
 		for attempt := 1; ; attempt++ {
-			resp, err := http.Get(server.URL)
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+			if err != nil {
+				return err
+			}
+			resp, err := http.DefaultClient.Do(req)
 			if err != nil {
 				return err
 			}
 			resp.Body.Close()
 			fmt.Println(resp.Status)
-			if resp.StatusCode == http.StatusOK {
+			if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 				return nil
 			}
 
@@ -125,9 +129,9 @@ func Example_transport() {
 	// /overflow has a wait: false of 100 to 125 seconds: false
 }
 
-// A complete loop. It sends a request at most five times, and only if the answer may
-// be another one next time and it is safe to send the request again. Do not call it
-// from another retry loop: five attempts of five are twenty-five requests.
+// A complete loop. It sends a request at most five times, and only if the next
+// response may differ and the request is safe to repeat. Do not call it from another
+// retry loop: with five attempts in each loop, that would be 25 requests.
 func Example_retryLoop() {
 	backoff := func(attempt int) time.Duration { return min(100*time.Millisecond<<attempt, 10*time.Second) }
 
@@ -234,7 +238,7 @@ func Example_budget() {
 		if err != nil {
 			return err
 		}
-		return retryafter.WaitFor(ctx, plan) // then call again
+		return retryafter.WaitFor(ctx, plan) // a real call would then try again
 	}
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const budget = 10 * time.Second
@@ -246,6 +250,8 @@ func Example_budget() {
 			wait := retryafter.Instruction{Source: retryafter.DelaySeconds, Delay: limit.Plan.Floor}
 			w.Header().Set("Retry-After", wait.String())
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		} else if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
 		}
 	}))
 	defer service.Close()
@@ -349,7 +355,7 @@ func ExamplePlan() {
 
 // A client with a stable name keeps its place in the window within one attempt, on
 // every machine, and has another place in the next attempt. Clients that collided once
-// do not collide again.
+// are unlikely to collide again.
 func ExamplePlan_key() {
 	header := http.Header{"Retry-After": {"30"}}
 	for attempt := 1; attempt <= 2; attempt++ {
@@ -381,8 +387,8 @@ func ExamplePlan_cached() {
 	}
 	fmt.Println(plan.Instructed, "-", plan.Age, "=", plan.Floor)
 
-	// RFC 9110 counts delay-seconds from receipt. An Age of zero does the same, and
-	// also serves if the caches on the way cannot be trusted.
+	// RFC 9110 counts delay-seconds from receipt. An Age of zero does the same, and is
+	// also right if the caches cannot be trusted.
 	plan, err = retryafter.Plan(header, retryafter.Options{Age: new(time.Duration)})
 	if err != nil {
 		log.Fatal(err)
@@ -394,9 +400,9 @@ func ExamplePlan_cached() {
 	// 30s - 0s = 30s
 }
 
-// If the response path is slow, the two times subtract it from the wait. They are the
-// times of one exchange: the whole of Client.Do may have resolved a name, dialed,
-// shaken hands and followed redirects before the server wrote this response.
+// If the way back from the server is slow, set RequestSentAt and ResponseReceivedAt:
+// the round trip is then subtracted from the wait. Measure one exchange, because
+// Client.Do as a whole may also resolve a name, dial and follow redirects.
 func ExamplePlan_roundTrip() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "30")
@@ -625,7 +631,7 @@ func ExampleLimitError() {
 	fmt.Println(err)
 	stored := limit.Plan.Deadline.EstimatedWall().Add(-limit.Plan.Jitter)
 
-	// In another process, this may be before the stored time or after it.
+	// Another process plans the rest of the wait, before the stored time or after it.
 	plan, err := retryafter.Plan(nil, retryafter.Options{
 		Attempt: 2,
 		Jitter:  retryafter.Jitter{Key: "job-7", Spread: 5 * time.Minute},
@@ -636,8 +642,8 @@ func ExampleLimitError() {
 	}
 	fmt.Println("left:", (plan.Wait - plan.Jitter).Round(time.Minute), "and jitter of", plan.Jitter.Round(time.Second))
 
-	// The same time in Retry-After, as a date that is counted from this machine's clock.
-	// Such a plan has a Floor.
+	// Or it puts the stored time into Retry-After, as a date counted from this machine's
+	// clock. This plan has a Floor; the one above has only MinWait.
 	resumed := retryafter.Instruction{Source: retryafter.HTTPDate, Date: stored} // rounded up
 	header = http.Header{"Retry-After": {resumed.String()}}
 	plan, err = retryafter.Plan(header, retryafter.Options{OnMissingDate: retryafter.TrustClientClock})

@@ -11,8 +11,8 @@ import (
 // the wait and never subtracts. The zero Jitter adds a random time, up to a quarter
 // of the wait (but see Spread for short and long waits).
 //
-// With a Key, the jitter is the same on every machine and in every release of this
-// package. The place of a client in the window is a number from 0 to 1:
+// With a Key, the place of a client in the window is a number from 0 to 1 that is the
+// same on every machine and in every release of this package:
 //
 //	hash   = SHA-256(Attempt as 8 bytes, big-endian, then the bytes of Key)
 //	place  = (the first 8 bytes of hash, big-endian, shifted right by 11 bits) / 2^53
@@ -21,7 +21,8 @@ import (
 // The width of the window and the jitter are in nanoseconds, and the product is in
 // IEEE 754 double precision.
 type Jitter struct {
-	// Key is a unique, stable name of this client, or of the job if a process has many.
+	// Key is a unique, stable name of this client, such as its host name, or of the job
+	// if a process has many.
 	// The same Key and Attempt give the same place in the window; another Attempt gives
 	// another place. If Key is empty, Rand draws the place. Key and Rand are mutually
 	// exclusive.

@@ -19,8 +19,9 @@ const horizon = 438_300 * time.Hour
 //
 // Leading and trailing spaces and tabs are ignored, RFC 9110 §5.5. Digits are
 // always a delay: "2000" is 33 minutes, not a year. All three forms of HTTP-date
-// are accepted, case-sensitively, and checked against the calendar. The function
-// reads no clock; [Plan] turns a date into a wait.
+// are accepted, case-sensitively, and checked against the calendar. A two-digit year
+// is 19yy or 20yy, whichever the day name fits (RFC 9110 §5.6.7 decides by the
+// recipient's clock). The function reads no clock; [Plan] turns a date into a wait.
 //
 // The error is a *[FieldError] whose Field is "Retry-After" and whose Value is the
 // argument. Its Err is one of ErrEmpty, ErrMultipleValues, ErrDelaySyntax,

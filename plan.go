@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Options are the optional inputs of [Plan]. The zero value is ready to use. Use a
-// new value for each response.
+// Options are the optional inputs of [Plan]. The zero value is ready to use. A value
+// with an Attempt or with the two times is for one response only.
 type Options struct {
 	// Attempt is the number of this attempt, starting at 0 or 1. It matters only
 	// with Jitter.Key: each attempt gets a different place in the window.
 	Attempt int
 
-	// Jitter spreads the clients above the floor. The zero Jitter adds a random time,
-	// up to a quarter of the wait.
+	// Jitter spreads the clients above the floor, or above MinWait if that is longer.
+	// The zero Jitter adds a random time; Jitter.Spread says how much.
 	Jitter Jitter
 
 	// RequestSentAt and ResponseReceivedAt are the times at which the request was
@@ -31,7 +31,8 @@ type Options struct {
 	// exchange, not all of Client.Do with its dialing and redirects.
 	//
 	// If both are zero, the round trip counts as zero and the response as received
-	// when Plan is called, which never makes the floor too short.
+	// when Plan is called, which never makes the floor too short. For several plans of
+	// one response, set both to the time of receipt.
 	RequestSentAt      time.Time
 	ResponseReceivedAt time.Time
 
@@ -115,8 +116,8 @@ type RetryPlan struct {
 //
 // The floor is computed from the server's times only: delay-seconds, or the HTTP-date
 // minus the Date of the same response (RFC 9110 §10.2.3, §6.6.1); in both cases minus
-// the age of the response (RFC 9111 §4.2.3). The client's clock plays no part in it
-// and may be wrong by any amount. Jitter is added above the
+// the age of the response (RFC 9111 §4.2.3). Unless TrustClientClock is set, the
+// client's clock plays no part in it and may be wrong by any amount. Jitter is added above the
 // floor, or above Options.MinWait if that is longer:
 //
 //	Floor = max(0, Instructed - Age)
@@ -126,9 +127,9 @@ type RetryPlan struct {
 // the plan waits MinWait plus jitter. So Plan(nil, Options{MinWait: d}) plans any
 // wait, such as that of a gRPC RetryInfo.
 //
-// If the header has Retry-After and Date under their canonical names, as one from
-// net/http does, only canonical names are read. Otherwise the names of all three
-// fields are compared ignoring case. An Age that is malformed (RFC 9111 §5.1) or
+// In a header from net/http, all names are canonical. In other headers, the names of
+// the three fields are compared ignoring case; but if Retry-After and Date both have
+// their canonical names, only canonical names are read. An Age that is malformed (RFC 9111 §5.1) or
 // more than 50 years is ignored, which makes the wait longer, never shorter; with
 // delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor
 // the options.

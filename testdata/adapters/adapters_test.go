@@ -140,7 +140,7 @@ func TestCallers(t *testing.T) {
 		with     string
 		stopped  func(error) bool // what else is true of the error after a value or a limit
 		canceled error
-		last     func(result) bool // after the last try was refused
+		last     func(result) bool // after the last attempt was refused
 	}{
 		{
 			with: "RetryableHTTP",
@@ -252,7 +252,7 @@ func TestCallers(t *testing.T) {
 					1+len(r.waits), r.took, r.err, adapter.canceled)
 			}
 		})
-		subtest("last try refused", "1", func(t *testing.T, s *server) {
+		subtest("last attempt refused", "1", func(t *testing.T, s *server) {
 			r := do(t.Context(), s, retryafter.Options{})
 			if len(r.waits) == 0 || !adapter.last(r) {
 				t.Errorf("%d requests, status %d and error %v", 1+len(r.waits), r.status, r.err)

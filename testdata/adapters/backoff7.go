@@ -20,8 +20,8 @@ import (
 // Make a new operation for each call of Retry, with the context that send uses. Retry
 // gets any other response, and any error of send, unchanged.
 //
-// A wait is at least the exponential backoff of the client. The operation has one of its
-// own, because Retry resets its policy at each RetryAfterError.
+// A wait is at least the exponential backoff of the client. The operation has its own
+// ExponentialBackOff, because Retry resets that of the client at each RetryAfterError.
 //
 // WithMaxElapsedTime(0) turns off a limit of 15 minutes, after which Retry returns
 // ErrMaxElapsedTime and no LimitError. Use the context or MaxWait to limit the time.
@@ -31,7 +31,7 @@ import (
 //	value cannot be used   *retryafter.FieldError and ErrPermanent, at once
 //	wait exceeds a limit   *retryafter.LimitError and ErrPermanent, at once
 //	context canceled       context.Cause(ctx) and the status
-//	last try refused       ErrExhausted and the status
+//	last attempt refused   ErrExhausted and the status
 func BackoffV7(
 	ctx context.Context, send func() (*http.Response, error), opts retryafter.Options,
 ) backoff.Operation[*http.Response] {
@@ -48,7 +48,7 @@ func BackoffV7(
 		opts := opts
 		opts.MinWait = max(opts.MinWait, own.NextBackOff())
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // 0: no limit
+			left := max(1, time.Until(end)) // never 0, which would be no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
 		plan, err := retryafter.Plan(resp.Header, opts)

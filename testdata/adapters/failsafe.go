@@ -20,15 +20,15 @@ import (
 // the first retry and 2 s before the second, also after a failed connection.
 //
 // If you change the policy, do not add WithJitter or WithMaxDuration, which can make a
-// wait shorter than the floor. Use Options instead. A Jitter.Key keeps its place in each
-// attempt, because the transport does not get the number of the attempt.
+// wait shorter than the floor. Use Options instead. A Jitter.Key has the same place in
+// all attempts, because the transport does not get the number of the attempt.
 //
 // What the caller of http.Client.Do gets, in a *url.Error:
 //
 //	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Canceled
-//	last try refused       no error, but the response
+//	last attempt refused   no error, but the response
 func Failsafe(base http.RoundTripper, opts retryafter.Options) http.RoundTripper {
 	opts.MinWait = max(time.Second, opts.MinWait)
 	policy := failsafehttp.NewRetryPolicyBuilder().
@@ -71,7 +71,7 @@ func (p failsafePlanner) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	if end, ok := ctx.Deadline(); ok {
-		left := max(1, time.Until(end)) // 0: no limit
+		left := max(1, time.Until(end)) // never 0, which would be no limit
 		p.opts.MaxWait = min(left, cmp.Or(p.opts.MaxWait, left))
 	}
 	plan, err := retryafter.Plan(resp.Header, p.opts)

@@ -25,7 +25,7 @@ import (
 //	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Canceled
-//	last try refused       no error
+//	last attempt refused   no error
 func RestyV2(client *resty.Client, opts retryafter.Options) {
 	client.AddRetryCondition(func(resp *resty.Response, err error) bool {
 		return err != nil || resp.StatusCode() == http.StatusTooManyRequests ||
@@ -37,8 +37,8 @@ func RestyV2(client *resty.Client, opts retryafter.Options) {
 		// The shortest backoff of the client is half of a time that doubles at each attempt.
 		doubled := client.RetryWaitTime << min(resp.Request.Attempt-1, 16)
 		own := max(client.RetryWaitTime, min(doubled, client.RetryMaxWaitTime)/2)
-		opts.MinWait = max(1, opts.MinWait, own) // 0: no Retry-After is an error
-		most := max(1, client.RetryMaxWaitTime)  // 0: no limit
+		opts.MinWait = max(1, opts.MinWait, own) // never 0: a missing Retry-After would be an error
+		most := max(1, client.RetryMaxWaitTime)  // never 0, which would be no limit
 		if end, ok := resp.Request.Context().Deadline(); ok {
 			most = min(most, max(1, time.Until(end)))
 		}

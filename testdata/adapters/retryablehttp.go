@@ -17,16 +17,16 @@ import (
 //	client := retryablehttp.NewClient()
 //	RetryableHTTP(client, retryafter.Options{MaxWait: 10 * time.Minute})
 //
-// Do not change CheckRetry or Backoff afterwards, and do not use Transport below it: the
-// client would retry too early.
+// Do not change CheckRetry or Backoff afterwards, and do not use the Transport of
+// roundtripper.go with it: the client would retry too early.
 //
 // The client's CheckRetry still decides what is retried, and RetryMax how often.
 //
 // A wait is at least the client's own Backoff, which RetryWaitMax limits. MaxWait limits
 // the server's wait.
 //
-// CheckRetry does not get the number of the attempt. So a Jitter.Key keeps its place in
-// each attempt, and CheckRetry compares only RetryWaitMin and the server's wait with the
+// CheckRetry does not get the number of the attempt. So a Jitter.Key has the same place
+// in all attempts, and CheckRetry compares only RetryWaitMin and the server's wait with the
 // deadline of the context. If the client's own backoff has grown beyond the deadline, the
 // client waits until the deadline, as it does alone.
 //
@@ -35,9 +35,10 @@ import (
 //	value cannot be used   *retryafter.FieldError in "giving up after 1 attempt(s)", at once
 //	wait exceeds a limit   *retryafter.LimitError in the same way, at once
 //	context canceled       context.Canceled
-//	last try refused       "giving up after 5 attempt(s)"
+//	last attempt refused   "giving up after 5 attempt(s)"
 //
-// If the client has an ErrorHandler, it gets these errors and has to close the body.
+// If the client has an ErrorHandler, the handler gets these errors and has to close the
+// body.
 func RetryableHTTP(client *retryablehttp.Client, opts retryafter.Options) {
 	check, backoff := client.CheckRetry, client.Backoff
 
@@ -47,9 +48,9 @@ func RetryableHTTP(client *retryablehttp.Client, opts retryafter.Options) {
 			return retry, err
 		}
 		opts := opts
-		opts.MinWait = max(1, opts.MinWait, client.RetryWaitMin) // 0: no Retry-After is an error
+		opts.MinWait = max(1, opts.MinWait, client.RetryWaitMin) // never 0: a missing Retry-After would be an error
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // 0: no limit
+			left := max(1, time.Until(end)) // never 0, which would be no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
 		plan, planErr := retryafter.Plan(resp.Header, opts)

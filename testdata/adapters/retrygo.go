@@ -23,16 +23,16 @@ import (
 // DelayType have no effect, because RetryGo sets them: use ctx or MaxWait to limit the
 // time.
 //
-// What the caller gets, in a retry.Error that has the refusals too:
+// What the caller gets, in a retry.Error that also has the status of each refused attempt:
 //
 //	value cannot be used   *retryafter.FieldError, at once
 //	wait exceeds a limit   *retryafter.LimitError, at once
 //	context canceled       context.Cause(ctx)
-//	last try refused       the status of each try
+//	last attempt refused   no other error
 //
-// For retry-go v5, write retry.DelayContext for *retry.Config, and
-// retry.NewWithData[*http.Response](options...).Do(operation) for
-// retry.DoWithData(operation, options...).
+// For retry-go v5, replace *retry.Config by retry.DelayContext, and
+// retry.DoWithData(operation, options...) by
+// retry.NewWithData[*http.Response](options...).Do(operation).
 func RetryGo(
 	ctx context.Context, send func() (*http.Response, error), opts retryafter.Options,
 	options ...retry.Option,
@@ -62,7 +62,7 @@ func RetryGo(
 		opts.Attempt = int(n)
 		opts.MinWait = max(opts.MinWait, own)
 		if end, ok := ctx.Deadline(); ok {
-			left := max(1, time.Until(end)) // 0: no limit
+			left := max(1, time.Until(end)) // never 0, which would be no limit
 			opts.MaxWait = min(left, cmp.Or(opts.MaxWait, left))
 		}
 		plan, err := retryafter.Plan(refusal.resp.Header, opts)

@@ -26,12 +26,11 @@ import (
 // What to know:
 //
 //   - The wait is rounded up to whole seconds, so clients refused together return in
-//     groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1" all at 2 s.
-//     For more instants set Jitter.Spread in the Options of RoundTrip. The adapters in
+//     groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1" all at 2 s
+//     (slack-go adds jitter of its own). For more instants set Jitter.Spread in the Options of RoundTrip. The adapters in
 //     the other files do not round.
-//   - Set no MaxWait in these Options. The field of a wait that exceeds it would be
-//     deleted, and the client would retry too early. Set the maximum of the client
-//     instead.
+//   - Set no MaxWait in these Options. If a wait exceeded it, the field would be deleted,
+//     and the client would retry too early. Set the maximum of the client instead.
 //   - azcore, openai-go and anthropic-sdk-go prefer Retry-After-Ms, and azcore also
 //     X-Ms-Retry-After-Ms. Transport does not change these fields.
 //   - failsafehttp does not wait if the field was deleted, unless its policy has
@@ -43,7 +42,7 @@ import (
 // What the caller of the client gets:
 //
 //	value cannot be used    the field is deleted, and the client waits its own backoff
-//	long wait               the client reads all of it, and its own maximum decides
+//	long wait               the field has the whole wait; the client's own maximum applies
 //	context canceled        what the client returns alone: context.Canceled
 //	deadline too early      what the client returns alone: most wait until the deadline
 type Transport struct{ Base http.RoundTripper }
