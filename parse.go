@@ -144,7 +144,7 @@ func (in Instruction) String() string {
 	case HTTPDate:
 		date := in.Date.UTC()
 		if date.Nanosecond() > 0 {
-			date = date.Truncate(time.Second).Add(time.Second)
+			date = date.Add(time.Second) // Format drops the fraction
 		}
 		if year := date.Year(); year < 0 || year > 9999 {
 			return ""
