@@ -137,7 +137,8 @@ func histogram(arrivals []arrival) string {
 func TestHerd(t *testing.T) {
 	exact, full, symmetric, random, keyed := strategies()
 	var report strings.Builder
-	fmt.Fprintf(&report, "\n5,000 clients got one 429 with Retry-After: 30 each; one column per half second\n")
+	fmt.Fprintf(&report, "\n5,000 clients got one 429 with Retry-After: 30 each.\n"+
+		"One column per half second; the highest column of each line is █.\n")
 	for _, c := range []struct {
 		strategy
 		early, millisecond, tenth int // requests before the floor; in the busiest 1 ms and 100 ms
@@ -170,7 +171,7 @@ func TestHerd(t *testing.T) {
 				len(arrivals), early, millisecond, tenth, clients, c.early, c.millisecond, c.tenth)
 		}
 	}
-	fmt.Fprintf(&report, "%-20s%-20s%-20s%s\n", "0 s", "10 s", "20 s", "30 s the floor")
+	fmt.Fprintf(&report, "%-20s%-20s%-20s%s\n", "0 s", "10 s", "20 s", "30 s = the floor")
 	t.Log(report.String())
 }
 
@@ -180,16 +181,16 @@ func TestHerdRounds(t *testing.T) {
 	exact, _, _, random, keyed := strategies()
 	var report strings.Builder
 	fmt.Fprintf(&report, "\n5,000 clients, 100 served in a second, Retry-After: 30 to the others\n\n")
-	fmt.Fprintf(&report, "%-26s %6s %9s   %s\n", "", "rounds", "requests", "busiest 100 ms of each round")
+	fmt.Fprintf(&report, "%-26s %6s %9s   %s\n", "", "rounds", "requests", "busiest 100 ms of rounds 1 to 6")
 	for _, c := range []struct {
 		strategy
 		rounds, requests int
 	}{
 		// Each round serves 100 clients: 5,000 + 4,900 + ... + 100 requests.
 		{exact, 50, 127500},
-		// Round n is 7.5 s x (n-1) wide and serves 100 for each second that it touches: at
-		// most 100, 850, 1,600 and 2,350 in four rounds, which is 4,900. So five rounds and
-		// 5,000 + 4,900 + 4,050 + 2,450 + 100 = 16,500 requests are the least possible.
+		// Round n is 7.5 s x (n-1) wide, and so serves at most 100 x (7.5 x (n-1) + 1): 100,
+		// 850, 1,600 and 2,350 in four rounds, which is 4,900. So five rounds and 5,000 +
+		// 4,900 + 4,050 + 2,450 + 100 = 16,500 requests are the least possible.
 		{random, 6, 18333},
 		{keyed, 6, 18441},
 	} {
@@ -198,14 +199,12 @@ func TestHerdRounds(t *testing.T) {
 			served[at/time.Second]++
 			return served[at/time.Second] <= 100
 		})
-		fmt.Fprintf(&report, "%-26s %6d %9d  ", c.name, c.rounds, len(arrivals))
-		rounds := 0
-		for round := ofAttempt(arrivals, 1); len(round) > 0; round = ofAttempt(arrivals, rounds+1) {
-			if rounds++; rounds <= 7 {
-				fmt.Fprintf(&report, " %d", busiest(round, 100*time.Millisecond))
-			}
+		var tenths []int // the requests in the busiest 100 ms of each round
+		for round := ofAttempt(arrivals, 1); len(round) > 0; round = ofAttempt(arrivals, len(tenths)+1) {
+			tenths = append(tenths, busiest(round, 100*time.Millisecond))
 		}
-		fmt.Fprintln(&report)
+		rounds := len(tenths)
+		fmt.Fprintf(&report, "%-26s %6d %9d   %v\n", c.name, rounds, len(arrivals), tenths[:min(rounds, 6)])
 		if rounds != c.rounds || len(arrivals) != c.requests {
 			t.Errorf("%s: %d rounds, %d requests; want %d, %d", c.name, rounds, len(arrivals), c.rounds, c.requests)
 		}
@@ -247,17 +246,14 @@ func TestKeyPlace(t *testing.T) {
 		{"client-7", 0, 292683577609730},
 		{"client-7", 1, 3742426456290643},
 		{"client-7", 2, 8402428563198768},
-		{"client-8", 1, 4477945736516081},
 		{"a", 0, 7599624311884297},
 		{"éè", 5, 2724750939143355},
 		{strings.Repeat("x", 500), math.MaxInt32, 8878154229040741},
 		{"client-7", math.MaxInt, maxInt[strconv.IntSize]},
 	} {
 		opts := Options{MinWait: 1, Attempt: c.attempt, Jitter: Jitter{Key: c.key, Spread: 1 << 53}}
-		for range 2 { // two plans of one attempt have the same place
-			if p, err := Plan(nil, opts); err != nil || p.Jitter != c.bits {
-				t.Errorf("key %.10q, attempt %d: %#v, %v; want Jitter %d", c.key, c.attempt, p, err, c.bits)
-			}
+		if p, err := Plan(nil, opts); err != nil || p.Jitter != c.bits {
+			t.Errorf("key %.10q, attempt %d: Plan() = %#v, %v; want Jitter %d", c.key, c.attempt, p, err, c.bits)
 		}
 	}
 }
@@ -296,24 +292,19 @@ func TestWindow(t *testing.T) {
 		err                   error
 	}{
 		// A quarter of the wait, from 250ms to 30s.
-		{0, 0, 0, 250 * ms, nil},
 		{s, 0, 0, 250 * ms, nil},
 		{s + 4, 0, 0, 250*ms + 1, nil},
 		{120*s - 4, 0, 0, 30*s - 1, nil},
 		{120 * s, 0, 0, 30 * s, nil},
-		{50 * aYear, 0, 0, 30 * s, nil},
-		// Spread, if set. As a float64, the second last is rounded up to the last.
+		// Spread, if set. The float64 of 50 years - 1 ns is 50 years.
 		{30 * s, 1, 0, 1, nil},
-		{30 * s, 10 * s, 0, 10 * s, nil},
 		{30 * s, 50*aYear - 1, 0, 50*aYear - 1, nil},
 		{30 * s, 50 * aYear, 0, 50 * aYear, nil},
 		// Cut to end at MaxWait, but not to less than 250ms, or Spread if that is less.
 		{30 * s, 0, math.MaxInt64, 7500 * ms, nil},
 		{30 * s, 0, 37500 * ms, 7500 * ms, nil},
 		{30 * s, 0, 37500*ms - 1, 7500*ms - 1, nil},
-		{30 * s, 0, 30250 * ms, 250 * ms, nil},
 		{30 * s, 0, 30250*ms - 1, 7500 * ms, ErrExceedsMaxWait},
-		{30 * s, 0, 1, 7500 * ms, ErrExceedsMaxWait},
 		{30 * s, 10 * s, 35 * s, 5 * s, nil},
 		{30 * s, 100 * ms, 30100 * ms, 100 * ms, nil},
 		{30 * s, 100 * ms, 30100*ms - 1, 100 * ms, ErrExceedsMaxWait},
@@ -326,7 +317,8 @@ func TestWindow(t *testing.T) {
 				p = limit.Plan
 			}
 			if !errors.Is(err, c.err) || p.Spread != c.want || p.Jitter != jitter || p.Wait != c.base+jitter {
-				t.Errorf("%+v, Rand %d: Plan() = %#v, %v; want Jitter %v", c, place, p, err, jitter)
+				t.Errorf("%+v, Rand returns %d: Plan() = %#v, %v; want Spread %v, Jitter %v, Wait %v",
+					c, place, p, err, c.want, jitter, c.base+jitter)
 			}
 		}
 	}
@@ -368,7 +360,6 @@ func TestRandIsCalledLast(t *testing.T) {
 		calls  int
 	}{
 		{nil, Options{MinWait: 1}, 1},
-		{fields("Retry-After", "0"), Options{}, 1},
 		{fields("Retry-After", "30"), Options{MaxWait: 1}, 1},
 		{nil, Options{}, 0},
 		{fields("Retry-After", "soon"), Options{}, 0},
@@ -378,8 +369,8 @@ func TestRandIsCalledLast(t *testing.T) {
 	} {
 		calls := 0
 		c.opts.Jitter.Rand = func() float64 { calls++; return 0 }
-		if p, err := planOn(t0, c.header, c.opts); calls != c.calls {
-			t.Errorf("Plan(%v) = %#v, %v; Rand was called %d times, want %d", c.header, p, err, calls, c.calls)
+		if _, err := planOn(t0, c.header, c.opts); calls != c.calls {
+			t.Errorf("Plan(%v, %+v), error %v: Rand was called %d times, want %d", c.header, c.opts, err, calls, c.calls)
 		}
 	}
 }

@@ -54,7 +54,6 @@ const skewTable = "%-16v %16v %8v %16v\n"
 // wrong, and responses made within one second, read by clients whose clocks are right.
 func TestSkew(t *testing.T) {
 	header := fields("Retry-After", d30, "Date", d0)
-	asctime := fields("Retry-After", "Tue Aug  4 12:00:30 2026", "Date", d0)
 	var table strings.Builder
 	fmt.Fprintf(&table, "\nRetry-After: %s\nDate:        %s\n\n", d30, d0)
 	fmt.Fprintf(&table, skewTable, "client's clock", "usual code waits", "floor", "skew reported")
@@ -69,18 +68,17 @@ func TestSkew(t *testing.T) {
 		if err != nil || p.Floor != 30*sec || p.Skew != c.ahead || !p.SkewKnown {
 			t.Errorf("%s: Plan() = %#v, %v; want Floor 30s, Skew %v", c.name, p, err, c.ahead)
 		}
-		// Asctime has no zone and means GMT, whatever the zone of the client.
-		for _, zone := range []*time.Location{time.FixedZone("EDT", -4*3600), time.FixedZone("", 20700)} {
-			setLocal(t, zone)
-			p, err := planOn(client.In(zone), asctime, Options{})
-			if err != nil || p.Floor != 30*sec || p.Skew != c.ahead {
-				t.Errorf("%s in %v: Plan() = %#v, %v; want Floor 30s, Skew %v", c.name, zone, p, err, c.ahead)
-			}
-		}
+	}
+	// Asctime has no zone and means GMT, whatever the zone of the client is.
+	kathmandu := time.FixedZone("", 20700)
+	setLocal(t, kathmandu)
+	asctime := fields("Retry-After", "Tue Aug  4 12:00:30 2026", "Date", d0)
+	if p, err := planOn(t0.In(kathmandu), asctime, Options{}); err != nil || p.Floor != 30*sec || p.Skew != 0 {
+		t.Errorf("asctime in %v: Plan() = %#v, %v; want Floor 30s, Skew 0", t0.In(kathmandu), p, err)
 	}
 
-	fmt.Fprintf(&table, "\nRight clocks; both dates are rounded down to whole seconds\n\n")
-	fmt.Fprintf(&table, skewTable, "response made at", "usual code waits", "floor", "")
+	fmt.Fprintf(&table, "\nBoth clocks are right; the server rounds both dates down to whole seconds\n\n")
+	fmt.Fprintf(&table, skewTable, "response made", "usual code waits", "floor", "")
 	for _, c := range []struct{ fraction, naive time.Duration }{
 		{0, 30 * sec},
 		{250 * msec, 29750 * msec},
@@ -106,7 +104,8 @@ func TestSkew(t *testing.T) {
 // this machine's.
 func TestSkewOverHTTP(t *testing.T) {
 	var table strings.Builder
-	fmt.Fprintf(&table, "\n"+skewTable, "client's clock", "usual code waits", "floor", "skew reported")
+	fmt.Fprintf(&table, "\nThe usual code is up to 1 s early, because the server rounds its date down\n\n")
+	fmt.Fprintf(&table, skewTable, "client's clock", "usual code waits", "floor", "skew reported")
 	for _, c := range clientClocks {
 		var made, date time.Time // when the response was made, by the client's and the server's clock
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,7 +124,6 @@ func TestSkewOverHTTP(t *testing.T) {
 		p, err := Plan(resp.Header, Options{})
 		naive := naiveWait(resp.Header, made)
 		fmt.Fprintf(&table, skewTable, c.name, naive.Round(time.Second), p.Floor, p.Skew.Round(time.Second))
-		// Retry-After is rounded down, so the usual code waits up to a second less.
 		if right := max(0, 30*sec-c.ahead); naive > right || naive < right-sec {
 			t.Errorf("%s: the usual code waits %v, want %v or up to a second less", c.name, naive, right)
 		}
@@ -270,7 +268,7 @@ func TestWaitFor(t *testing.T) {
 				err := WaitFor(ctx, p)
 				returned, ended := time.Since(start), ctx.Err()
 				if returned != c.returned || !errors.Is(err, c.want) || err != nil && err.Error() != c.message {
-					t.Errorf("WaitFor() = %v at %v; want %v at %v", err, returned, c.want, c.returned)
+					t.Errorf("WaitFor() = %v at %v; want %q at %v", err, returned, c.message, c.returned)
 				}
 				if ended != nil && c.want != ErrZeroPlan && !errors.Is(err, ended) {
 					t.Errorf("WaitFor() = %v, which is not %v", err, ended)
@@ -309,15 +307,12 @@ func TestWallClockContext(t *testing.T) {
 		late, step time.Duration // from the plan to the wait
 		limit      time.Duration // of the LimitError, or fits
 	}{
-		{0, 0, fits},
 		{0, -time.Hour, fits},
 		{0, 30*sec - 1, fits},          // the context expires 1 ns after the plan
 		{0, 30 * sec, 30 * sec},        // it expires with the plan
 		{10 * sec, 30 * sec, 20 * sec}, // it expires with the plan
 		{10 * sec, time.Hour, 0},       // it has expired, but is not done yet
 		{30 * sec, time.Hour, fits},    // it has expired, but the plan has passed too
-		{30*sec + 1, time.Hour, fits},  // as before
-		{30 * sec, 30 * sec, fits},     // it expires now, and the plan passes now
 	} {
 		m := &machine{wall: t0, onTimer: onTime}
 		p := m.plan30()
@@ -327,7 +322,7 @@ func TestWallClockContext(t *testing.T) {
 		limit := &LimitError{Limit: fits}
 		errors.As(err, &limit)
 		if limit.Limit != c.limit || c.limit == fits && (err != nil || m.mono != max(30*sec, c.late)) {
-			t.Errorf("%+v: WaitFor() = %v at %v", c, err, m.mono)
+			t.Errorf("%+v: WaitFor() = %v at %v; want nil after the plan, or a LimitError", c, err, m.mono)
 		}
 	}
 }
@@ -379,9 +374,9 @@ func TestSteppedClock(t *testing.T) {
 		{"stepped 1 day back", -24 * time.Hour, 0, 24*time.Hour + 30*sec},
 		{"stepped 1 year ahead", aYear, 0, 10 * sec},
 		{"stepped 1 year back", -aYear, 0, aYear + 30*sec},
-		// NTP slews a clock by at most 500 ppm, which is 5 ms in 10 s. After 20 s a fast clock
-		// is 10 ms ahead, and 9.99 s are left. After 30 s a slow clock is 15 ms behind, after
-		// these 7.5 us, and then 3.75 ns.
+		// NTP slews a clock by at most 500 ppm, which is 5 ms in 10 s. After 20 s the fast clock
+		// is 10 ms ahead, so that the last timer is set to 9.99 s. After 30 s the slow clock is
+		// 15 ms behind; during these 15 ms it falls behind by 7.5 us more, and so on.
 		{"slewed 500 ppm fast", 0, 500, 29990 * msec},
 		{"slewed 500 ppm slow", 0, -500, 30*sec + 15*msec + 7503},
 	} {
@@ -429,7 +424,6 @@ func TestTimersThatMisfire(t *testing.T) {
 		{"on time", 100, 0, 1, 30 * sec, 1},
 		{"1 ns early, once", 100, -1, 1, 30 * sec, 2},
 		{"after half of the time, ten times", 50, 0, 10, 30 * sec, 11},
-		{"at once, ten times", 0, 0, 10, 30 * sec, 11},
 		{"at once, a thousand times", 0, 0, 1000, 30 * sec, 1001},
 		{"1 ns late", 100, 1, 1, 30*sec + 1, 1},
 		{"1 hour late", 100, time.Hour, 1, time.Hour + 30*sec, 1},
@@ -445,25 +439,15 @@ func TestTimersThatMisfire(t *testing.T) {
 		sleep := fires(30 * sec) // time.Sleep uses a single timer
 		fmt.Fprintf(&table, row, c.name, sleep, m.mono, len(m.timers))
 		if err != nil || m.mono != c.waitFor || len(m.timers) != c.timers || m.running() != 0 {
-			t.Errorf("%s: WaitFor() = %v at %v after %d timers, want nil at %v after %d",
-				c.name, err, m.mono, len(m.timers), c.waitFor, c.timers)
+			t.Errorf("%s: WaitFor() = %v at %v after %d timers, want nil at %v after %d; %d timers still run",
+				c.name, err, m.mono, len(m.timers), c.waitFor, c.timers, m.running())
 		}
 	}
 	t.Log(table.String())
 }
 
-// TestCancelLeavesNoTimer cancels the context while the timer runs.
-func TestCancelLeavesNoTimer(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	m := &machine{onTimer: func(*machine, time.Duration) bool { cancel(); return false }}
-	err, timers, running := m.clock().waitFor(ctx, m.plan30()), len(m.timers), m.running()
-	if err != context.Canceled || timers != 1 || running != 0 {
-		t.Errorf("WaitFor() = %v, want context.Canceled; %d of %d timers still run", err, running, timers)
-	}
-}
-
 // TestWaitForInvariants lets a random sequence of events happen during a wait. WaitFor returns
-// nil only after the deadline, the error of a context that is canceled at once, and leaves no
+// nil only after the deadline. When the context is canceled, it returns at once. It leaves no
 // timer.
 func TestWaitForInvariants(t *testing.T) {
 	events := []string{"fire early", "fire on time", "fire late", "step", "pass", "cancel"}
@@ -581,7 +565,7 @@ func TestReadings(t *testing.T) {
 func TestTimerClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which time.Now has no monotonic reading
 		epoch := epochAt(time.Now())
-		plan := (&machine{mono: epoch.instant(time.Now()).mono}).plan30()
+		plan := new(machine).plan30() // without readings, each instant is at 0
 		for range 2 {
 			time.Sleep(10 * sec)
 			start := time.Now()
