@@ -14,8 +14,8 @@
 //
 // There are three functions; each can be used without the ones after it.
 // [ParseRetryAfter] parses one field value, [Plan] computes a wait from the header of
-// a response, and [WaitFor] waits. The package sends no requests and contains no retry loop. This is
-// the part of a loop that it takes over:
+// a response, and [WaitFor] waits. The package sends no requests and contains no
+// retry loop. This is the part of a loop that it takes over:
 //
 //	plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
 //	if err != nil {
@@ -47,9 +47,9 @@
 //	Wait       = max(Floor, MinWait) + Jitter
 //
 // Wait is never below Floor. Jitter is drawn from a window above the longer of Floor
-// and MinWait, at random or by hashing a stable key; see [Jitter]. A wait that does not fit in
-// Options.MaxWait is an error; it is never shortened, because a shortened wait is an
-// early retry. The random draw never decides between a plan and an error.
+// and MinWait, at random or by hashing a stable key; see [Jitter]. A wait that does
+// not fit in Options.MaxWait is an error; it is never shortened, because a shortened
+// wait is an early retry. The random draw never decides between a plan and an error.
 //
 // If the response has no Retry-After, the plan waits Options.MinWait, which is the
 // caller's own backoff. After any error of Plan, do not retry: the wait is too long
@@ -63,16 +63,17 @@
 //
 // # Clocks
 //
-// The client's wall clock is used in four places only: RetryPlan.Skew, which is
-// only reported; [TrustClientClock], which is opt-in; [Deadline.EstimatedWall]; and
-// WaitFor, if the deadline of ctx has no monotonic reading. A [Deadline] is an instant on the monotonic clock, and steps of the wall
-// clock do not move it. On systems whose monotonic clock stops during sleep, a wait
-// is longer by the duration of the sleep, never shorter. If the wall clock was outside
-// the years 1885 to 2157 when the process began, a wait counts from the call of WaitFor.
+// The client's wall clock is used in four places only: RetryPlan.Skew, which is only
+// reported; [TrustClientClock], which is opt-in; [Deadline.EstimatedWall]; and
+// WaitFor, if the deadline of ctx has no monotonic reading. A [Deadline] is an
+// instant on the monotonic clock, and steps of the wall clock do not move it. On
+// systems whose monotonic clock stops during sleep, a wait is longer by the duration
+// of the sleep, never shorter. If the wall clock was outside the years 1885 to 2157
+// when the process began, a wait counts from the call of WaitFor.
 //
 // This package counts both forms of Retry-After from when the response was generated,
-// so the age of a cached response is subtracted from both. RFC 9110 has delay-seconds count
-// from receipt; for that, set Options.Age to a pointer to zero.
+// so the age of a cached response is subtracted from both. RFC 9110 has delay-seconds
+// count from receipt; for that, set Options.Age to a pointer to zero.
 //
 // # Testing
 //

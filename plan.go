@@ -117,8 +117,8 @@ type RetryPlan struct {
 // The floor is computed from the server's times only: delay-seconds, or the HTTP-date
 // minus the Date of the same response (RFC 9110 §10.2.3, §6.6.1); in both cases minus
 // the age of the response (RFC 9111 §4.2.3). Unless TrustClientClock is set, the
-// client's clock plays no part in it and may be wrong by any amount. Jitter is added above the
-// floor, or above Options.MinWait if that is longer:
+// client's clock plays no part in it and may be wrong by any amount. Jitter is added
+// above the floor, or above Options.MinWait if that is longer:
 //
 //	Floor = max(0, Instructed - Age)
 //	Wait  = max(Floor, MinWait) + Jitter
@@ -129,10 +129,10 @@ type RetryPlan struct {
 //
 // In a header from net/http, all names are canonical. In other headers, the names of
 // the three fields are compared ignoring case; but if Retry-After and Date both have
-// their canonical names, only canonical names are read. An Age that is malformed (RFC 9111 §5.1) or
-// more than 50 years is ignored, which makes the wait longer, never shorter; with
-// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor
-// the options.
+// their canonical names, only canonical names are read. An Age that is malformed (RFC
+// 9111 §5.1) or more than 50 years is ignored, which makes the wait longer, never
+// shorter; with delay-seconds, a malformed Date is ignored too. Plan keeps neither
+// the header nor the options.
 //
 // The errors, in this order:
 //
