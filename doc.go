@@ -17,7 +17,10 @@
 // a response, and [WaitFor] waits. The package sends no requests and contains no
 // retry loop. This is the part of a loop that it takes over:
 //
-//	plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+//	plan, err := retryafter.Plan(resp.Header, retryafter.Options{
+//		Attempt: attempt,
+//		MinWait: backoff(attempt),
+//	})
 //	if err != nil {
 //		return err // do not retry: the wait is too long, or cannot be determined
 //	}

@@ -54,11 +54,15 @@ func Example() {
 			}
 			resp.Body.Close()
 			fmt.Println(resp.Status)
-			if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+			if resp.StatusCode != http.StatusTooManyRequests &&
+				resp.StatusCode != http.StatusServiceUnavailable {
 				return nil
 			}
 
-			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{
+				Attempt: attempt,
+				MinWait: backoff(attempt),
+			})
 			if err != nil {
 				return err // do not retry: the wait is too long, or cannot be determined
 			}
@@ -121,7 +125,8 @@ func Example_transport() {
 		}
 		resp.Body.Close()
 		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-		fmt.Println(path, "has a wait:", err == nil, "of 100 to 125 seconds:", 100 <= seconds && seconds <= 125)
+		inWindow := 100 <= seconds && seconds <= 125
+		fmt.Println(path, "has a wait:", err == nil, "of 100 to 125 seconds:", inWindow)
 	}
 
 	// Output:
@@ -169,7 +174,10 @@ func Example_retryLoop() {
 			io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 			resp.Body.Close()
 
-			plan, err := retryafter.Plan(resp.Header, retryafter.Options{Attempt: attempt, MinWait: backoff(attempt)})
+			plan, err := retryafter.Plan(resp.Header, retryafter.Options{
+				Attempt: attempt,
+				MinWait: backoff(attempt),
+			})
 			if err != nil {
 				return nil, err // do not retry: the wait is too long, or cannot be determined
 			}
@@ -211,7 +219,8 @@ func Example_retryLoop() {
 			log.Fatal(err)
 		}
 		resp.Body.Close()
-		fmt.Println(path, resp.StatusCode, "after", len(requests), "requests, all the same:", len(slices.Compact(requests)) == 1)
+		sent, same := len(requests), len(slices.Compact(requests)) == 1
+		fmt.Println(path, resp.StatusCode, "after", sent, "requests, all the same:", same)
 	}
 
 	// Output:
@@ -640,7 +649,8 @@ func ExampleLimitError() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("left:", (plan.Wait - plan.Jitter).Round(time.Minute), "and jitter of", plan.Jitter.Round(time.Second))
+	rest := plan.Wait - plan.Jitter
+	fmt.Println("left:", rest.Round(time.Minute), "and jitter of", plan.Jitter.Round(time.Second))
 
 	// Or it puts the stored time into Retry-After, as a date counted from this machine's
 	// clock. This plan has a Floor; the one above has only MinWait.
