@@ -45,14 +45,15 @@
 // [Plan] computes the floor, which is the server's minimum, and the wait:
 //
 //	Instructed = delay-seconds, or HTTP-date - Date
-//	Age        = the Age field + the round trip, if known; or Options.Age
+//	Age        = Options.Age, if set; otherwise the Age field + the round trip (0 if absent)
 //	Floor      = max(0, Instructed - Age)
 //	Wait       = max(Floor, MinWait) + Jitter
 //
 // Wait is never below Floor. Jitter is drawn from a window above the longer of Floor
 // and MinWait, at random or by hashing a stable key; see [Jitter]. A wait that does
 // not fit in Options.MaxWait is an error; it is never shortened, because a shortened
-// wait is an early retry. The random draw never decides between a plan and an error.
+// wait is an early retry. Whether Plan returns a plan or an error does not depend on
+// the random number.
 //
 // If the response has no Retry-After, the plan waits Options.MinWait, which is the
 // caller's own backoff. After any error of Plan, do not retry: the wait is too long
@@ -66,25 +67,29 @@
 //
 // # Clocks
 //
-// The client's wall clock is used in four places only: RetryPlan.Skew, which is only
-// reported; [TrustClientClock], which is opt-in; [Deadline.EstimatedWall]; and
-// WaitFor, if the deadline of ctx has no monotonic reading. A [Deadline] is an
-// instant on the monotonic clock, and steps of the wall clock do not move it. On
-// systems whose monotonic clock stops during sleep, a wait is longer by the duration
-// of the sleep, never shorter. If the wall clock was outside the years 1885 to 2157
-// when the process began, a wait counts from the call of WaitFor.
+// The client's wall clock is used in four places, apart from the case at the end of
+// this section: RetryPlan.Skew, which is only reported; [TrustClientClock], which is
+// opt-in; [Deadline.EstimatedWall]; and WaitFor, if the deadline of ctx has no
+// monotonic reading. A [Deadline] is an instant on the monotonic clock, and steps of
+// the wall clock do not move it. On systems whose monotonic clock stops during sleep,
+// a wait is longer by the duration of the sleep, never shorter.
 //
 // This package counts both forms of Retry-After from when the response was generated,
-// so the age of a cached response is subtracted from both. RFC 9110 has delay-seconds
-// count from receipt; for that, set Options.Age to a pointer to zero.
+// so the age of a cached response is subtracted from both. In RFC 9110, delay-seconds
+// count from receipt. For that, set Options.Age to a pointer to zero.
+//
+// If the wall clock was outside the years 1885 to 2157 when the process began, Go's
+// times have no monotonic reading that can be compared. WaitFor then waits the plan's
+// whole Wait, from the moment that it is called.
 //
 // # Testing
 //
 // In a [testing/synctest] bubble, Plan and WaitFor use the bubble's clock, so a test
-// of a retry loop can wait an hour instantly and assert exact durations. Create the
-// context, the times and the plan inside the bubble, and serve requests from a
-// [net/http.RoundTripper], not the network. Here, the retry loop under test is
-// fetch(ctx context.Context, client *http.Client) error:
+// of a retry loop can wait an hour instantly and assert exact durations. Inside the
+// bubble, create the context, the plan, and RequestSentAt and ResponseReceivedAt if
+// you set them. Serve requests from a [net/http.RoundTripper], not the network. In this
+// example, fetch(ctx context.Context, client *http.Client) error is your own retry loop
+// and is not shown:
 //
 //	// hourly answers 503 with "Retry-After: 3600" once, and then 200.
 //	type hourly struct{ requests []time.Time }

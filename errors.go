@@ -16,8 +16,8 @@ var (
 
 	// ErrMultipleValues means that there is more than one value, in one field line
 	// or in several. Only a field that is defined as a list may have several values,
-	// RFC 9110 §5.3. Equal values are rejected too: if a proxy adds a value of its own,
-	// the next one may differ.
+	// RFC 9110 §5.3. Equal values are rejected too: if a proxy adds its own value,
+	// the two values may differ in the next response.
 	ErrMultipleValues = errors.New("more than one value: have the server and its proxies send exactly one")
 
 	// ErrDelaySyntax means that a delay is not 1*DIGIT, RFC 9110 §10.2.3: it has a
@@ -81,12 +81,12 @@ var (
 	ErrExceedsMaxWait = errors.New("retryafter: the wait does not fit in MaxWait: " +
 		"queue the work or tell the caller")
 
-	// ErrExceedsDeadline means that the deadline of the context is not after the
-	// plan's. It is returned in a [LimitError], without waiting.
+	// ErrExceedsDeadline means that the plan's deadline is the same as the deadline of
+	// the context, or later. It is returned in a [LimitError], without waiting.
 	//
 	// It is also a [context.DeadlineExceeded], although the context is not done yet.
-	// Code that retries on context.DeadlineExceeded, as the timeout of a single
-	// request, has to test for ErrExceedsDeadline or LimitError first.
+	// Some code takes context.DeadlineExceeded for the timeout of a single request, and
+	// retries. Such code has to test for ErrExceedsDeadline or LimitError first.
 	ErrExceedsDeadline error = exceedsDeadline{}
 
 	// ErrInvalidOptions means that the calling code is wrong. The error that wraps

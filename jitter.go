@@ -21,10 +21,10 @@ import (
 // The width of the window and the jitter are in nanoseconds, and the product is in
 // IEEE 754 double precision.
 type Jitter struct {
-	// Key is a unique, stable name of this client, such as its host name, or of the
-	// job if a process has many. The same Key and Attempt give the same place in the
-	// window; another Attempt gives another place. If Key is empty, Rand draws the
-	// place. Key and Rand are mutually exclusive.
+	// Key is a unique, stable name of this client, such as its host name. If one
+	// process has many jobs that wait, use the name of the job. The same Key and
+	// Attempt give the same place in the window; another Attempt gives another place.
+	// If Key is empty, Rand draws the place. Key and Rand are mutually exclusive.
 	Key string
 
 	// Rand returns a number in [0, 1], the place in the window. Plan calls it at

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Options are the optional inputs of [Plan]. The zero value is ready to use. A value
-// with an Attempt or with the two times is for one response only.
+// Options are the optional inputs of [Plan]. The zero value is ready to use. Options
+// with Attempt, RequestSentAt or ResponseReceivedAt set are for one response only.
 type Options struct {
 	// Attempt is the number of this attempt, starting at 0 or 1. It matters only
 	// with Jitter.Key: each attempt gets a different place in the window.
@@ -21,25 +21,28 @@ type Options struct {
 
 	// RequestSentAt and ResponseReceivedAt are the times at which the request was
 	// written and the first response byte arrived. Set both or neither, exactly as
-	// time.Now returned them: Round, UTC, Local and In remove the monotonic reading,
-	// which is required. The round trip, and the time between ResponseReceivedAt and
+	// time.Now returned them: the monotonic reading is required, and Round, UTC, Local
+	// and In remove it. The round trip, and the time between ResponseReceivedAt and
 	// the call of Plan, may each be at most 50 years.
 	//
 	// The round trip counts as age of the response, as in RFC 9111 §4.2.3. It also
-	// contains the time to the server and in the server, so the floor is too short by
-	// both. Set the two times only if the way back from the server is slow. Measure one
-	// exchange, not all of Client.Do with its dialing and redirects.
+	// contains the time that the request takes to reach the server, and the time that
+	// the server takes to answer: the floor is too short by these two times. Set
+	// RequestSentAt and ResponseReceivedAt only if the way back from the server is
+	// slow. Measure one exchange, not all of Client.Do with its dialing and
+	// redirects.
 	//
-	// If both are zero, the round trip counts as zero and the response as received
-	// when Plan is called, which never makes the floor too short. For several plans of
+	// If both are zero, Plan takes the round trip as zero, and the time of its call as
+	// the time of receipt. This never makes the floor too short. For several plans of
 	// one response, set both to the time of receipt.
 	RequestSentAt      time.Time
 	ResponseReceivedAt time.Time
 
 	// Age, if not nil, is the age of the response, 0 to 50 years. It is used instead
-	// of the Age field and the round trip, for example if caches cannot be trusted.
-	// A pointer to zero makes delay-seconds count from receipt, as RFC 9110 §10.2.3
-	// says. Age is ignored when a date is counted from the client's clock.
+	// of the Age field and the round trip, for example if caches cannot be trusted. A
+	// pointer to zero makes delay-seconds count from receipt, as RFC 9110 §10.2.3
+	// says. If a date is counted from the client's clock (TrustClientClock), neither
+	// this age nor the Age field is used.
 	//
 	// Some proxies replace Date and pass Age on, as nginx does. If such a proxy is
 	// between the client and a cache, the wait computed from a date is too short by the
@@ -54,11 +57,12 @@ type Options struct {
 	MinWait time.Duration
 
 	// MaxWait is the longest wait that the caller accepts, counted from receipt,
-	// jitter included. Plan cuts the window to end at MaxWait, but leaves at least
-	// 250ms of it (or Jitter.Spread, if that is less). If even that does not fit, Plan
-	// returns a LimitError with ErrExceedsMaxWait. So a MaxWait of 30s does not accept
-	// "Retry-After: 30"; 30.25s accepts it, and 37.5s, a quarter more, does not cut the
-	// window. A wide Jitter.Spread needs a MaxWait that has room for it.
+	// jitter included. If the window of the jitter would end after MaxWait, Plan
+	// makes it end at MaxWait. The window stays at least 250ms wide (or
+	// Jitter.Spread, if that is less). If even that does not fit, Plan returns a
+	// LimitError with ErrExceedsMaxWait. So a MaxWait of 30s does not accept
+	// "Retry-After: 30"; 30.25s accepts it, and 37.5s, a quarter more, does not cut
+	// the window. A wide Jitter.Spread needs a MaxWait that has room for it.
 	//
 	// If 0, there is no limit. A server can then ask for up to 50 years, so set
 	// MaxWait or give WaitFor a context with a deadline.
@@ -114,11 +118,11 @@ type RetryPlan struct {
 // Plan computes a wait from the header of a 429 or 503 response, or of any other
 // that has a Retry-After field. It returns a plan or an error, never both.
 //
-// The floor is computed from the server's times only: delay-seconds, or the HTTP-date
-// minus the Date of the same response (RFC 9110 §10.2.3, §6.6.1); in both cases minus
-// the age of the response (RFC 9111 §4.2.3). Unless TrustClientClock is set, the
-// client's clock plays no part in it and may be wrong by any amount. Jitter is added
-// above the floor, or above Options.MinWait if that is longer:
+// The floor is delay-seconds, or the HTTP-date minus the Date of the same response
+// (RFC 9110 §10.2.3, §6.6.1); in both cases minus the age of the response (RFC 9111
+// §4.2.3). Unless TrustClientClock is set, the client's wall clock plays no part in
+// it, and may be wrong by any amount. Jitter is added above the floor, or above
+// Options.MinWait if that is longer:
 //
 //	Floor = max(0, Instructed - Age)
 //	Wait  = max(Floor, MinWait) + Jitter
@@ -127,12 +131,12 @@ type RetryPlan struct {
 // the plan waits MinWait plus jitter. So Plan(nil, Options{MinWait: d}) plans any
 // wait, such as that of a gRPC RetryInfo.
 //
-// In a header from net/http, all names are canonical. In other headers, the names of
-// the three fields are compared ignoring case; but if Retry-After and Date both have
-// their canonical names, only canonical names are read. An Age that is malformed (RFC
-// 9111 §5.1) or more than 50 years is ignored, which makes the wait longer, never
-// shorter; with delay-seconds, a malformed Date is ignored too. Plan keeps neither
-// the header nor the options.
+// In a header from net/http, all names are canonical. In other headers, Plan first
+// looks for the canonical names. If it does not find Retry-After or Date, it looks
+// for Retry-After, Date and Age in any case. An Age that is malformed (RFC 9111 §5.1)
+// or more than 50 years is ignored, which makes the wait longer, never shorter; with
+// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor
+// the options.
 //
 // The errors, in this order:
 //

@@ -80,8 +80,9 @@ func (d Deadline) wallAt(now instant) time.Time {
 //   - the error of ctx if ctx is done. If ctx has a cause, the error wraps both
 //     ctx.Err() and the cause;
 //   - nil if the plan's deadline has already passed, whatever the deadline of ctx is;
-//   - a *[LimitError] with [ErrExceedsDeadline] if the deadline of ctx is not after the
-//     plan's. It holds the plan, so that the work can be queued.
+//   - a *[LimitError] with [ErrExceedsDeadline] if the plan's deadline is the same as
+//     the deadline of ctx, or later. It holds the plan, so that the work can be
+//     queued.
 //
 // If ctx is done during the wait, WaitFor returns the error of ctx in the same way.
 //

@@ -27,8 +27,8 @@ import (
 //
 //   - The wait is rounded up to whole seconds, so clients refused together return in
 //     groups: after "Retry-After: 30" at 8 instants, after "Retry-After: 1" all at 2 s
-//     (slack-go adds jitter of its own). For more instants set Jitter.Spread in the Options of RoundTrip. The adapters in
-//     the other files do not round.
+//     (slack-go adds jitter of its own). For more instants, set Jitter.Spread in the
+//     Options of RoundTrip. The adapters in the other files do not round.
 //   - Set no MaxWait in these Options. If a wait exceeded it, the field would be deleted,
 //     and the client would retry too early. Set the maximum of the client instead.
 //   - azcore, openai-go and anthropic-sdk-go prefer Retry-After-Ms, and azcore also
