@@ -45,15 +45,16 @@
 // [Plan] computes the floor, which is the server's minimum, and the wait:
 //
 //	Instructed = delay-seconds, or HTTP-date - Date
-//	Age        = Options.Age, if set; otherwise the Age field + the round trip (0 if absent)
+//	Age        = Options.Age, if set; otherwise the Age field + the round trip (each 0 if absent)
 //	Floor      = max(0, Instructed - Age)
 //	Wait       = max(Floor, MinWait) + Jitter
 //
 // Wait is never below Floor. Jitter is drawn from a window above the longer of Floor
-// and MinWait, at random or by hashing a stable key; see [Jitter]. A wait that does
-// not fit in Options.MaxWait is an error; it is never shortened, because a shortened
-// wait is an early retry. Whether Plan returns a plan or an error does not depend on
-// the random number.
+// and MinWait, at random or by hashing a stable key; see [Jitter]. Options.MaxWait
+// can narrow the window. If even the narrowest window, usually 250 ms, does not fit,
+// Plan returns an error: the wait is never shortened below Floor or MinWait, because
+// that would be an early retry. Whether Plan returns a plan or an error does not depend
+// on which number from 0 to 1 is drawn.
 //
 // If the response has no Retry-After, the plan waits Options.MinWait, which is the
 // caller's own backoff. After any error of Plan, do not retry: the wait is too long
@@ -67,9 +68,9 @@
 //
 // # Clocks
 //
-// The client's wall clock is used in four places, apart from the case at the end of
-// this section: RetryPlan.Skew, which is only reported; [TrustClientClock], which is
-// opt-in; [Deadline.EstimatedWall]; and WaitFor, if the deadline of ctx has no
+// Except in the case at the end of this section, the client's wall clock is used in
+// four places only: RetryPlan.Skew, which is only reported; [TrustClientClock], which
+// is opt-in; [Deadline.EstimatedWall]; and WaitFor, if the deadline of ctx has no
 // monotonic reading. A [Deadline] is an instant on the monotonic clock, and steps of
 // the wall clock do not move it. On systems whose monotonic clock stops during sleep,
 // a wait is longer by the duration of the sleep, never shorter.
@@ -78,9 +79,10 @@
 // so the age of a cached response is subtracted from both. In RFC 9110, delay-seconds
 // count from receipt. For that, set Options.Age to a pointer to zero.
 //
-// If the wall clock was outside the years 1885 to 2157 when the process began, Go's
-// times have no monotonic reading that can be compared. WaitFor then waits the plan's
-// whole Wait, from the moment that it is called.
+// Go's times have a monotonic reading only in the years 1885 to 2157. If the wall clock
+// was outside these years when the process began, Plan ignores RequestSentAt and
+// ResponseReceivedAt, WaitFor waits the plan's whole Wait from the moment that it is
+// called, and [Deadline.Remaining] always returns that Wait.
 //
 // # Testing
 //

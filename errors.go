@@ -10,18 +10,19 @@ import (
 // These are the errors that [FieldError].Err can hold. Test for one of them with
 // [errors.Is].
 var (
-	// ErrEmpty means that the value is empty or blank. That does not mean 0, which
+	// ErrEmpty means that the value is empty or blank. It is not taken as 0, which
 	// would allow an immediate retry.
 	ErrEmpty = errors.New("empty value: have the server send seconds or a date")
 
 	// ErrMultipleValues means that there is more than one value, in one field line
 	// or in several. Only a field that is defined as a list may have several values,
-	// RFC 9110 §5.3. Equal values are rejected too: if a proxy adds its own value,
+	// RFC 9110 §5.3. A comma that cannot be the one after a day name counts as between
+	// two values. Equal values are rejected too: if a proxy adds its own value,
 	// the two values may differ in the next response.
 	ErrMultipleValues = errors.New("more than one value: have the server and its proxies send exactly one")
 
 	// ErrDelaySyntax means that a delay is not 1*DIGIT, RFC 9110 §10.2.3: it has a
-	// sign, a fraction or a unit, or is an ISO 8601 date without a time.
+	// sign, a fraction or a unit, or is a date without a colon, such as 2026-08-04.
 	ErrDelaySyntax = errors.New("not a whole number of seconds: have the server send digits only")
 
 	// ErrTooFarAhead means that the wait is more than 50 years (438,300 hours), the
@@ -30,8 +31,8 @@ var (
 	ErrTooFarAhead = errors.New("more than 50 years ahead: " +
 		"have the server send the seconds to wait (not a Unix time) or a nearer date")
 
-	// ErrDateSyntax means that the value is not delay-seconds and does not have the
-	// shape of any of the three forms of HTTP-date, RFC 9110 §5.6.7.
+	// ErrDateSyntax means that the value should be an HTTP-date and does not have the
+	// shape of any of its three forms, RFC 9110 §5.6.7.
 	ErrDateSyntax = errors.New("not an HTTP-date: " +
 		`have the server send a date like "Sun, 06 Nov 1994 08:49:37 GMT"`)
 
@@ -85,7 +86,7 @@ var (
 	// the context, or later. It is returned in a [LimitError], without waiting.
 	//
 	// It is also a [context.DeadlineExceeded], although the context is not done yet.
-	// Some code takes context.DeadlineExceeded for the timeout of a single request, and
+	// Some code treats context.DeadlineExceeded as the timeout of a single request, and
 	// retries. Such code has to test for ErrExceedsDeadline or LimitError first.
 	ErrExceedsDeadline error = exceedsDeadline{}
 
@@ -145,13 +146,13 @@ func quote(value string) string {
 // Options.MaxWait, or the deadline of a context.
 //
 // Do not retry now. Queue the work until Plan.Deadline, or tell your own caller
-// when to come back. See the example for work that another process resumes.
+// when to come back. The example shows work that another process resumes.
 type LimitError struct {
 	Plan  RetryPlan     // the complete plan, as it would be without the limit
-	Limit time.Duration // MaxWait, or what is left of the context; at least 0
+	Limit time.Duration // MaxWait, or the time left until the context's deadline; at least 0
 	Err   error         // ErrExceedsMaxWait or ErrExceedsDeadline
 
-	needed time.Duration // for the message: the shortest limit that would have been enough
+	needed time.Duration // for the message: the time that the wait needs
 }
 
 // Error returns the message. It contains the limit and the time that was needed.

@@ -12,7 +12,7 @@ import (
 //	Sun Nov  6 08:49:37 1994          asctime, obsolete
 //	Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 //
-// It returns the sentinels unwrapped, and the first error found.
+// It returns the first error found, not yet in a FieldError.
 func parseHTTPDate(s string) (time.Time, error) {
 	switch {
 	case len(s) > 3 && s[3] == ',':
@@ -60,7 +60,7 @@ func parseAsctime(s string) (time.Time, error) {
 // rfc850-date = day-name-l "," SP 2DIGIT "-" month "-" 2DIGIT SP time-of-day SP GMT
 func parseRFC850(s string) (time.Time, error) {
 	const form = ", 06-Nov-94 08:49:37"
-	dayName, _, _ := strings.Cut(s, ",") // Sunday; three letters are shorter than any long name
+	dayName, _, _ := strings.Cut(s, ",") // Sunday; a long name has at least six letters
 	s = s[len(dayName):]
 	if len(dayName) < 4 || len(s) < len(form) || s[1] != ' ' || s[4] != '-' || s[8] != '-' || s[11] != ' ' {
 		return time.Time{}, ErrDateSyntax
@@ -75,7 +75,8 @@ func parseRFC850(s string) (time.Time, error) {
 	// RFC 9110 interprets the two digits by the recipient's clock, which must not be
 	// trusted here. The day name settles it: 100 years are never a whole number of
 	// weeks, so a date falls on different weekdays in the two centuries. Any other
-	// error holds for both, since every day of 19yy exists in 20yy.
+	// error than ErrDayNameMismatch holds for both, since every day of 19yy exists in
+	// 20yy.
 	t, err := utc(dayName, day, month, 2000+year, timeOfDay)
 	if err == ErrDayNameMismatch {
 		if t, err := utc(dayName, day, month, 1900+year, timeOfDay); err == nil {
@@ -100,28 +101,29 @@ func utc(dayName string, day int, monthName string, year int, timeOfDay string) 
 	hour := twoDigits(timeOfDay[0:2])
 	minute := twoDigits(timeOfDay[3:5])
 	second := twoDigits(timeOfDay[6:8])
-	if year|day|hour|minute|second < 0 || timeOfDay[2] != ':' || timeOfDay[5] != ':' {
+	if (year|day|hour|minute|second) < 0 || timeOfDay[2] != ':' || timeOfDay[5] != ':' {
 		return time.Time{}, ErrDateSyntax
 	}
 	weekday, month := parseWeekday(dayName), parseMonth(monthName)
 	if weekday < 0 || month < 0 {
 		return time.Time{}, nameError(dayName, monthName)
 	}
-	if day < 1 || day > 28 && day > daysIn(month, year) { // every month has 28 days
+	if day < 1 || day > 28 && day > daysIn(month, year) { // daysIn is rarely called
 		return time.Time{}, ErrNoSuchDay
 	}
-	// A leap second is inserted at the end of a UTC day (in the grammar of RFC 9110
-	// a second is 00 to 60). It becomes the first second of the next day.
+	// The grammar of RFC 9110 allows second 60, a leap second. One is only ever
+	// inserted at the end of a UTC day, so 60 is accepted only there. It becomes the
+	// first second of the next day.
 	leap := hour == 23 && minute == 59 && second == 60
 	if hour > 23 || minute > 59 || second > 59 && !leap {
 		return time.Time{}, ErrTimeOfDay
 	}
 	days := dayNumber(uint(year), uint(month), uint(day))
-	if int((days+2)%7) != weekday {
+	if int((days+2)%7) != weekday { // (unixEpoch+2)%7 is 4, a Thursday
 		return time.Time{}, ErrDayNameMismatch
 	}
 	unix := (int64(days)-unixEpoch)*86400 + int64(hour*3600+minute*60+second)
-	if unix > lastUnix {
+	if unix > lastUnix { // a leap second at the end of 9999
 		return time.Time{}, ErrTimeOfDay
 	}
 	return time.Unix(unix, 0).UTC(), nil
@@ -145,9 +147,9 @@ func nameError(dayName, monthName string) error {
 	return ErrDateSyntax
 }
 
-// isName reports whether s could be a name in some language, or its abbreviation
-// with a dot: it has ASCII letters and bytes outside ASCII only, such as "août",
-// "mar." and "Вт".
+// isName reports whether s could be a name in some language, or its abbreviation with
+// a dot: it consists only of ASCII letters and of bytes outside ASCII, such as
+// "août", "mar." and "Вт".
 func isName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	for i := range len(s) {
@@ -159,9 +161,9 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// hasUnknownName reports whether only the day name or the month of s is unknown, and
-// the rest has the shape of an IMF-fixdate: "mié, 04 ago 2026 12:00:30 GMT". The names
-// may have any length. If both names are known, something else is wrong.
+// hasUnknownName reports whether the day name, the month or both are unknown, and the
+// rest has the shape of an IMF-fixdate: "mié, 04 ago 2026 12:00:30 GMT". The names may
+// have any length. It returns false if both names are known.
 func hasUnknownName(s string) bool {
 	const form = "2026 12:00:30"
 	dayName, s, _ := strings.Cut(s, ", ")
@@ -172,12 +174,14 @@ func hasUnknownName(s string) bool {
 		return false
 	}
 	year, timeOfDay, zone := 100*twoDigits(s[0:2])+twoDigits(s[2:4]), s[5:13], s[13:]
+	// "Sun" and "Jan" replace the names. Only the shape counts, so every other error
+	// will do.
 	_, err := utc("Sun", twoDigits(day), "Jan", year, timeOfDay)
 	return err != ErrDateSyntax && zoneError(zone) != ErrDateSyntax
 }
 
 // parseWeekday returns the weekday (Sunday is 0) of a short or long day name, or -1.
-// The other forms pass three letters, so only RFC 850 can match a long name.
+// The other two forms pass three letters, so only RFC 850 can match a long name.
 func parseWeekday(name string) int {
 	switch name {
 	case "Sun", "Sunday":

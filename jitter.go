@@ -46,10 +46,11 @@ const (
 	maxSpread = 30 * time.Second       // wider ones would delay more than they help
 )
 
-// window returns the width of the window above base. If maxWait is set, the window
-// is cut to end there. needed is the shortest maxWait that leaves a window of
-// minSpread, or of Spread if that is less; if maxWait is less, the window is not cut.
-// Neither result depends on the random draw.
+// window returns the width of the window above base. needed is the shortest maxWait
+// that leaves a window of minSpread, or of Spread if that is less. If maxWait is at
+// least needed, the window is cut to end there; if not, there is no limit (0), or
+// Plan returns a LimitError whose plan has the whole window. Neither result depends
+// on the random draw.
 func (j *Jitter) window(base, maxWait time.Duration) (spread, needed time.Duration) {
 	spread = j.Spread
 	if spread == 0 {

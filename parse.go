@@ -101,8 +101,9 @@ func diagnose(s string, err error) error {
 	return err
 }
 
-// isList reports whether s is a list, RFC 9110 §5.6.1. A single comma belongs to a
-// day name, in whatever language, unless it is at either end or after a digit.
+// isList reports whether s is a list, RFC 9110 §5.6.1. A single comma is
+// taken as the one after a day name, in whatever language, unless it is the first or
+// last byte, or a digit stands somewhere before it.
 func isList(s string) bool {
 	before, after, found := strings.Cut(s, ",")
 	return found && (before == "" || after == "" || hasDigit(before) || strings.Contains(after, ","))
@@ -192,11 +193,12 @@ type response struct {
 	date      time.Time // RFC 9110 §6.6.1
 	dateErr   error     // why date is unusable; ErrMissingDate if there is none
 
-	age time.Duration // RFC 9111 §5.1; 0 if there is no valid one
+	age time.Duration // RFC 9111 §5.1; 0 if there is no usable one
 }
 
 // readResponse reads the three fields from a header. net/http canonicalizes every
-// name; a map that was built by hand may hold others.
+// name; a map that was built by hand may have other spellings. They are read only if
+// Retry-After or Date is missing, because a missing Age only makes the wait longer.
 func readResponse(header http.Header) response {
 	retryAfter, date, age := header["Retry-After"], header["Date"], parseAge(header["Age"])
 	if len(retryAfter) == 0 || len(date) == 0 {
@@ -209,8 +211,8 @@ func readResponse(header http.Header) response {
 }
 
 // linesOf returns the field lines under name, ignoring case. Lines from several
-// spellings are sorted, because the order of a map is random and that of an error
-// must not be.
+// spellings are sorted, because the order of a map is random, and the text of an
+// error must not be.
 func linesOf(header http.Header, name string) []string {
 	var lines []string
 	spellings := 0
@@ -231,28 +233,28 @@ func linesOf(header http.Header, name string) []string {
 	return lines
 }
 
-// leastAge returns the lowest valid Age among all spellings of the name, which
-// makes the wait the longest, or noAge.
+// leastAge returns the lowest valid Age among all spellings of the name, or noAge if
+// there is none. The lowest makes the wait the longest.
 func leastAge(header http.Header) time.Duration {
 	least := noAge
 	for key, lines := range header {
 		if !strings.EqualFold(key, "Age") {
 			continue
 		}
-		if age := parseAge(lines); least == noAge || age != noAge && age < least {
+		if age := parseAge(lines); least == noAge || (age != noAge && age < least) {
 			least = age
 		}
 	}
 	return least
 }
 
-// noAge stands for an Age that is missing or invalid.
+// noAge stands for an Age that is missing, invalid or more than 50 years.
 const noAge time.Duration = -1
 
 // parseAge returns the age in the first member of the first line, RFC 9111 §5.1, or
-// noAge if that is invalid or more than 50 years. An Age of more than 50 years is
-// valid, only large: on overflow a cache sends 2^31 seconds (§1.2.2). Ignoring an age
-// makes the wait longer, which is safe.
+// noAge if that is invalid or more than 50 years. The latter is valid,
+// since a cache sends 2^31 seconds on overflow (§1.2.2), but is ignored all the same:
+// that makes the wait longer, which is safe.
 func parseAge(lines []string) time.Duration {
 	if len(lines) == 0 {
 		return noAge
@@ -265,8 +267,8 @@ func parseAge(lines []string) time.Duration {
 	return age
 }
 
-// parseDate parses Date as strictly as Retry-After. Its errors are unwrapped,
-// because with delay-seconds they are dropped.
+// parseDate parses Date as strictly as Retry-After. Its errors are not yet in
+// a FieldError, because Plan ignores them if Retry-After is delay-seconds.
 func parseDate(lines []string) (time.Time, error) {
 	switch len(lines) {
 	case 0:

@@ -42,16 +42,15 @@ var acceptedValues = []struct {
 	{"Tue, 04 Aug 2026 12:00:30 GMT", dateOf(1785844830), "IMF-fixdate"},
 	{"Sun, 06 Nov 1994 08:49:37 GMT", dateOf(784111777), "the example of RFC 9110"},
 	{"Sunday, 06-Nov-94 08:49:37 GMT", dateOf(784111777), "RFC 850; by the day name the year is 1994"},
-	{"Sun Nov  6 08:49:37 1994", dateOf(784111777), "asctime"},
+	{"Sun Nov  6 08:49:37 1994", dateOf(784111777), "asctime with a blank and one digit"},
 	{"Tuesday, 04-Aug-26 12:00:30 GMT", dateOf(1785844830), "RFC 850; by the day name the year is 2026"},
-	{"Tue Aug  4 12:00:30 2026", dateOf(1785844830), "asctime with a blank and one digit"},
 	{"Tue Aug 04 12:00:30 2026", dateOf(1785844830), "asctime with a leading zero"},
 	{" Tue, 04 Aug 2026 12:00:30 GMT\t", dateOf(1785844830), "blanks around a date"},
 	{"Tuesday, 29-Feb-00 00:00:00 GMT", dateOf(951782400), "2000 is a leap year"},
 	{"Monday, 15-Jun-76 08:49:37 GMT", dateOf(3359436577), "by the day name 2076"},
 	{"Tuesday, 15-Jun-76 08:49:37 GMT", dateOf(203676577), "by the day name 1976"},
 	{"Monday, 01-Jan-00 00:00:00 GMT", dateOf(-2208988800), "by the day name 1900"},
-	{"Thursday, 31-Dec-99 23:59:59 GMT", dateOf(4102444799), "the last second that RFC 850 can write"},
+	{"Thursday, 31-Dec-99 23:59:59 GMT", dateOf(4102444799), "the last minute that RFC 850 can write"},
 	{"Friday, 31-Dec-99 23:59:60 GMT", dateOf(946684800), "a leap second at the end of 1999"},
 	{"Sat, 31 Dec 2016 23:59:60 GMT", dateOf(1483228800), "a leap second becomes the next day's first second"},
 	{"Tue, 04 Aug 2026 23:59:60 GMT", dateOf(1785888000), "any day may end in a leap second"},
@@ -62,7 +61,7 @@ var acceptedValues = []struct {
 	{"Thu, 01 Jan 1970 00:00:00 GMT", dateOf(0), "Unix time 0"},
 }
 
-// refusedValues are field values and the error that each of them is.
+// refusedValues are field values and the error that each of them causes.
 var refusedValues = []struct {
 	value string
 	want  error
@@ -140,7 +139,7 @@ var refusedValues = []struct {
 	{"Wed, 04 Aug 2026 23:59:60 GMT", ErrDayNameMismatch, "a leap second belongs to the day that it ends"},
 	{"Thu Aug  4 12:00:30 2026", ErrDayNameMismatch, "another day name in asctime"},
 	{"Friday, 04-Aug-26 12:00:30 GMT", ErrDayNameMismatch, "a Friday neither in 2026 nor in 1926"},
-	{"Thursday, 29-Feb-00 00:00:00 GMT", ErrDayNameMismatch, "a Tuesday in 2000, and no day of 1900"},
+	{"Thursday, 29-Feb-00 00:00:00 GMT", ErrDayNameMismatch, "29 February is a Tuesday in 2000, and does not exist in 1900"},
 
 	{"tue, 04 Aug 2026 12:00:30 GMT", ErrDateName, "the day name in lower case"},
 	{"Tue, 04 aug 2026 12:00:30 GMT", ErrDateName, "the month in lower case"},
@@ -149,8 +148,8 @@ var refusedValues = []struct {
 	{"mar., 04 ao\u00fbt 2026 12:00:30 GMT", ErrDateName, "French names, one with a dot"},
 	{"mi\u00e9, 04 ago 2026 12:00:30 GMT", ErrDateName, "Spanish names"},
 	{"\u0412\u0442, 04 \u0430\u0432\u0433 2026 12:00:30 GMT", ErrDateName, "Russian names"},
-	{"Tu, 04 Aug 2026 12:00:30", ErrDateName, "a short day name, and no zone"},
-	{"Tues, 04 Aug 2026 12:00:30 UTC", ErrDateName, "a long day name, and another zone"},
+	{"Tu, 04 Aug 2026 12:00:30", ErrDateName, "a day name of two letters, and no zone"},
+	{"Tues, 04 Aug 2026 12:00:30 UTC", ErrDateName, "a day name of four letters, and another zone"},
 	{"Tuesday, 04 ao\u00fbt 2026 12:00:30 GMT", ErrDateName, "a French month after a day name of RFC 850"},
 	{"Tue, 04 Aug. 2026 12:00:30 GMT", ErrDateName, "a month with a dot after an English day name"},
 	{"Tuesday, 04-AUG-26 12:00:30 GMT", ErrDateName, "the month of RFC 850 in upper case"},
@@ -198,9 +197,9 @@ func TestParseRetryAfter(t *testing.T) {
 }
 
 // TestEveryDay formats days of the years 0 to 9999 in the forms that can express them,
-// and parses them: every day from 1900 to 2099 and every 41st day of the other years.
-// From 1900 to 2099 that includes RFC 850, which shows that the day name always
-// determines the century.
+// and parses them: every day from 6 January 1900 to 2099, and every 41st of the others.
+// From 1900 to 2099 RFC 850 is one of the forms, so the day name always determines the
+// century.
 func TestEveryDay(t *testing.T) {
 	const rfc850 = "Monday, 02-Jan-06 15:04:05 GMT"
 	for want := time.Date(0, 1, 1, 8, 49, 37, 0, time.UTC); want.Year() <= 9999; {
@@ -284,7 +283,7 @@ func TestSourceText(t *testing.T) {
 }
 
 // TestErrorMessages lists the complete message of every error. The other messages of
-// ErrInvalidOptions are in TestInvalidOptions, those of WaitFor in TestWaitFor.
+// ErrInvalidOptions are in TestInvalidOptions and TestRand, those of WaitFor in TestWaitFor.
 func TestErrorMessages(t *testing.T) {
 	type message struct {
 		sentinel, err error
@@ -342,10 +341,10 @@ func TestErrorMessages(t *testing.T) {
 			`Retry-After "` + d51y + `", counted from this client's clock: ` + tooFar},
 
 		// At most 64 bytes of the value are quoted, and escaped for a log.
-		{ErrEmpty, &FieldError{"Date", a64, ErrEmpty, ""}, `Date "` + a64 + `": ` + empty},
-		{ErrEmpty, &FieldError{"Date", a64 + "b", ErrEmpty, ""}, `Date "` + a64 + `"... (65 bytes): ` + empty},
-		{ErrEmpty, &FieldError{"Date", e32 + "é", ErrEmpty, ""}, `Date "` + e32 + `"... (66 bytes): ` + empty},
-		{ErrEmpty, &FieldError{"Date", "\xff\"\n\u2028é", ErrEmpty, ""}, `Date "\xff\"\n\u2028é": ` + empty},
+		{ErrEmpty, fieldError("Date", a64, ErrEmpty), `Date "` + a64 + `": ` + empty},
+		{ErrEmpty, fieldError("Date", a64+"b", ErrEmpty), `Date "` + a64 + `"... (65 bytes): ` + empty},
+		{ErrEmpty, fieldError("Date", e32+"é", ErrEmpty), `Date "` + e32 + `"... (66 bytes): ` + empty},
+		{ErrEmpty, fieldError("Date", "\xff\"\n\u2028é", ErrEmpty), `Date "\xff\"\n\u2028é": ` + empty},
 
 		{ErrNoRetryAfter, plan(none), "no Retry-After field: set MinWait to your own backoff"},
 		{ErrInvalidOptions, plan(Options{Attempt: -1}), "invalid options: Attempt is negative: -1"},
@@ -364,7 +363,7 @@ func TestErrorMessages(t *testing.T) {
 	}
 }
 
-// TestMegabyteIsNotCopied rejects a megabyte of each of several bytes. The plan, the error
+// TestMegabyteIsNotCopied rejects a megabyte of each of several short texts. The plan, the error
 // and its message allocate less than 8 KiB, so there is no copy of the value among them.
 func TestMegabyteIsNotCopied(t *testing.T) {
 	for _, fill := range []string{"1", " ", "\t", ",", "a", "a,", "-", ":", ".", "\x00", "\xff", "Tue, "} {
@@ -379,7 +378,8 @@ func TestMegabyteIsNotCopied(t *testing.T) {
 			message := fmt.Sprint(err)
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n >= 8<<10 || !strings.Contains(message, " bytes): ") {
-				t.Errorf("Plan of a megabyte of %q allocates %d bytes: %s", fill, n, message)
+				t.Errorf("Plan of a megabyte of %q allocates %d bytes, want less than 8192; or no \"bytes)\" in %s",
+					fill, n, message)
 			}
 		}
 	}
@@ -404,12 +404,13 @@ func TestParseAllocs(t *testing.T) {
 // The patterns of plainParse see each byte as one character.
 var (
 	plainDigits = regexp.MustCompile(`^\d+$`)
-	plainPair   = regexp.MustCompile(`^[^,\d]*\d[^,]*,`) // a digit before the first comma
-	plainDelay  = regexp.MustCompile(`^[-+.\d][^:]*$`)
+	plainPair   = regexp.MustCompile(`^[^,\d]*\d[^,]*,`)        // a digit before the first comma
+	plainDelay  = regexp.MustCompile(`^[-+.\d][^:]*$`)          // begins like a number
 	plainName   = regexp.MustCompile(`^[A-Za-z\x80-\xff]+\.?$`) // in any language
 	plainTime   = regexp.MustCompile(`^(([01]\d|2[0-3]):[0-5]\d:[0-5]\d|23:59:60)$`)
-	plainZoned  = regexp.MustCompile(`(?s)^(..., .. ... ....|[^,]{4,}, ..-...-..) .{8}( [^ \t]*)?$`)
-	plainForms  = []*regexp.Regexp{
+	// The shape of a date that needs a zone, and the zone.
+	plainZoned = regexp.MustCompile(`(?s)^(..., .. ... ....|[^,]{4,}, ..-...-..) .{8}( [^ \t]*)?$`)
+	plainForms = []*regexp.Regexp{
 		regexp.MustCompile(`^(?P<weekday>[^,]*), (?P<day>\d\d) (?P<month>[^ ]*) (?P<year>\d{4}) ` +
 			`(?P<time>\d\d:\d\d:\d\d)( [^ \t]*)?$`),
 		regexp.MustCompile(`(?s)^(?P<weekday>[^,]{4,}), (?P<day>\d\d)-(?P<month>...)-(?P<year>\d\d) ` +
@@ -420,8 +421,7 @@ var (
 )
 
 // plainParse parses a field value a second time, slowly, with regular expressions and with
-// the calendar of package time. It returns every error that applies to the value, because
-// ParseRetryAfter may report any of them.
+// the calendar of package time. It returns every error that ParseRetryAfter may report.
 func plainParse(value string) (Instruction, []error) {
 	var bytes []rune
 	for _, b := range []byte(strings.Trim(value, " \t")) {
@@ -458,23 +458,26 @@ func plainParse(value string) (Instruction, []error) {
 	return in, errs
 }
 
-// plainDate returns the date that the parts of an HTTP-date are, or their errors.
+// plainDate returns the date of the parts of an HTTP-date, or their errors.
 func plainDate(part map[string]string) (Instruction, []error) {
 	dayName, monthName, rfc850 := part["weekday"], part["month"], len(part["year"]) == 2
 	if !plainName.MatchString(dayName) || !plainName.MatchString(monthName) {
 		return Instruction{}, []error{ErrDateSyntax}
 	}
 	weekday, month := -1, 0
-	for i := range 12 {
-		long := time.Weekday(i % 7).String()
+	for i := range 7 {
+		long := time.Weekday(i).String()
 		if rfc850 && dayName == long || !rfc850 && dayName == long[:3] {
-			weekday = i % 7
+			weekday = i
 		}
+	}
+	for i := range 12 {
 		if monthName == time.Month(i + 1).String()[:3] {
 			month = i + 1
 		}
 	}
-	if weekday < 0 && !rfc850 && strings.HasSuffix(dayName, "day") { // also a mix of two forms
+	if weekday < 0 && !rfc850 && strings.HasSuffix(dayName, "day") {
+		// The long day name in another form: either error is right.
 		return Instruction{}, []error{ErrDateName, ErrDateSyntax}
 	} else if weekday < 0 || month == 0 {
 		return Instruction{}, []error{ErrDateName}
@@ -512,8 +515,8 @@ func plainDate(part map[string]string) (Instruction, []error) {
 }
 
 // checkParse compares ParseRetryAfter with plainParse and, for a date, with net/http. It
-// checks what holds for every value: the text of an Instruction parses to the same
-// Instruction, and blanks around a value change nothing.
+// also checks two rules: the text of an Instruction parses to the same Instruction, and
+// blanks around a value change nothing.
 func checkParse(t *testing.T, value string) {
 	got, err := ParseRetryAfter(value)
 	want, errs := plainParse(value)
@@ -523,19 +526,21 @@ func checkParse(t *testing.T, value string) {
 			t.Fatalf("ParseRetryAfter(%q) = %#v, %v; want %#v, one of %v", value, got, err, want, errs)
 		}
 	} else if errs != nil || got != want {
-		t.Fatalf("ParseRetryAfter(%q) = %#v, want %#v, one of %v", value, got, want, errs)
+		t.Fatalf("ParseRetryAfter(%q) = %#v; want %#v or an error of %v", value, got, want, errs)
 	} else if again, err := ParseRetryAfter(got.String()); again != got || err != nil {
 		t.Fatalf("ParseRetryAfter(%q).String() = %q, which parses to %#v, %v", value, got, again, err)
 	}
 	blank, blankErr := ParseRetryAfter(" \t" + value + "\t ")
-	if blank != got || !errors.Is(blankErr, errors.Unwrap(err)) {
+	if blank != got || errors.Unwrap(blankErr) != errors.Unwrap(err) {
 		t.Fatalf("ParseRetryAfter(%q) = %#v, %v, but with blanks %#v, %v", value, got, err, blank, blankErr)
 	}
-	// net/http rejects leap seconds, and the two digits of RFC 850 it takes as 1969 to 2068.
+	// net/http rejects leap seconds, and takes a year of two digits as 1969 to 2068. Such a
+	// year is moved by whole centuries to the one that the day name fits.
 	if err == nil && got.Source == HTTPDate && !strings.Contains(value, "23:59:60") {
 		std, err := http.ParseTime(strings.Trim(value, " \t"))
-		if std = std.AddDate((got.Date.Year()-std.Year())/100*100, 0, 0); err != nil || !std.Equal(got.Date) {
-			t.Fatalf("ParseRetryAfter(%q) = %#v, but http.ParseTime says %v, %v", value, got, std, err)
+		std = std.AddDate((got.Date.Year()-std.Year())/100*100, 0, 0)
+		if err != nil || !std.Equal(got.Date) {
+			t.Fatalf("ParseRetryAfter(%q) = %#v, but http.ParseTime returns %v, %v", value, got, std, err)
 		}
 	}
 }
@@ -551,7 +556,7 @@ func FuzzParseRetryAfter(f *testing.F) {
 }
 
 // versus runs two benchmarks and reports their ratio: the time of ours divided by the
-// median of all times of theirs so far. With -count, compare the ratios of one run only.
+// median time of theirs. Compare only ratios from the same run of go test.
 func versus(b *testing.B, name, baseline string, theirs, ours func(b *testing.B)) {
 	perOp := func(b *testing.B) float64 { return float64(b.Elapsed()) / float64(b.N) }
 	b.Run(name, func(b *testing.B) {
@@ -584,13 +589,13 @@ func BenchmarkParseRetryAfter(b *testing.B) {
 	versus(b, "seconds", "strconv.Atoi", atoi, seconds)
 }
 
-// parsing returns a benchmark of a function that accepts the value if ok, and otherwise
-// rejects it.
+// parsing returns a benchmark of parse, which has to accept the value if ok is true, and to
+// reject it if not.
 func parsing[T any](parse func(string) (T, error), value string, ok bool) func(b *testing.B) {
 	return func(b *testing.B) {
 		for b.Loop() {
 			if _, err := parse(value); (err == nil) != ok {
-				b.Fatal(err)
+				b.Fatalf("%q: error %v, want ok %v", value, err, ok)
 			}
 		}
 	}

@@ -27,10 +27,9 @@ type Options struct {
 	//
 	// The round trip counts as age of the response, as in RFC 9111 §4.2.3. It also
 	// contains the time that the request takes to reach the server, and the time that
-	// the server takes to answer: the floor is too short by these two times. Set
-	// RequestSentAt and ResponseReceivedAt only if the way back from the server is
-	// slow. Measure one exchange, not all of Client.Do with its dialing and
-	// redirects.
+	// the server takes to answer: the floor is too short by these two times. Set them
+	// to different times only if the way back from the server is slow. Measure one
+	// exchange, not all of Client.Do with its dialing and redirects.
 	//
 	// If both are zero, Plan takes the round trip as zero, and the time of its call as
 	// the time of receipt. This never makes the floor too short. For several plans of
@@ -51,18 +50,19 @@ type Options struct {
 	Age *time.Duration
 
 	// MinWait is the caller's own backoff, 0 to 50 years: the wait is at least this
-	// long, counted from receipt, and jitter is added on top. It is the whole wait
-	// before jitter if the response has no Retry-After. If 0, the server's floor
-	// alone counts, and a response without Retry-After is ErrNoRetryAfter.
+	// long, counted from receipt, and jitter is added on top. If the response has no
+	// Retry-After, the wait is MinWait plus jitter. If 0, the server's floor alone
+	// counts, and a response without Retry-After is ErrNoRetryAfter.
 	MinWait time.Duration
 
 	// MaxWait is the longest wait that the caller accepts, counted from receipt,
 	// jitter included. If the window of the jitter would end after MaxWait, Plan
 	// makes it end at MaxWait. The window stays at least 250ms wide (or
 	// Jitter.Spread, if that is less). If even that does not fit, Plan returns a
-	// LimitError with ErrExceedsMaxWait. So a MaxWait of 30s does not accept
-	// "Retry-After: 30"; 30.25s accepts it, and 37.5s, a quarter more, does not cut
-	// the window. A wide Jitter.Spread needs a MaxWait that has room for it.
+	// LimitError with ErrExceedsMaxWait. So for "Retry-After: 30", a MaxWait of 30s
+	// is too short, 30.25s is enough, and 37.5s leaves the whole default window,
+	// which is a quarter of the wait. A wide Jitter.Spread needs a MaxWait that has
+	// room for it.
 	//
 	// If 0, there is no limit. A server can then ask for up to 50 years, so set
 	// MaxWait or give WaitFor a context with a deadline.
@@ -83,7 +83,7 @@ const (
 
 	// TrustClientClock makes Plan count from the client's wall clock. If that clock is
 	// wrong, the floor is wrong: a client 40 s fast retries 40 s early. If the date
-	// has already passed by that clock, the floor is zero.
+	// is already past on that clock, the floor is zero.
 	TrustClientClock
 )
 
@@ -104,8 +104,8 @@ type RetryPlan struct {
 	Age        time.Duration // the age that was subtracted
 
 	// Skew is the client's clock minus the server's, computed from Date, the Age
-	// field and the round trip, not Options.Age. It is accurate to about a second,
-	// the resolution of Date, and is only reported.
+	// field and the round trip, not Options.Age. It is accurate to about a second, the
+	// resolution of Date, if the server answered quickly. Nothing is computed from it.
 	Skew      time.Duration
 	SkewKnown bool // false: there was no usable Date
 
@@ -132,16 +132,17 @@ type RetryPlan struct {
 // wait, such as that of a gRPC RetryInfo.
 //
 // In a header from net/http, all names are canonical. In other headers, Plan first
-// looks for the canonical names. If it does not find Retry-After or Date, it looks
-// for Retry-After, Date and Age in any case. An Age that is malformed (RFC 9111 §5.1)
-// or more than 50 years is ignored, which makes the wait longer, never shorter; with
-// delay-seconds, a malformed Date is ignored too. Plan keeps neither the header nor
-// the options.
+// looks for the canonical names. If Retry-After, Date or both are missing, it looks
+// for Retry-After, Date and Age again, and ignores upper and lower case. An Age that
+// is malformed (RFC 9111 §5.1) or more than 50 years is ignored, which makes the wait
+// longer, never shorter; with delay-seconds, a malformed Date is ignored too. Plan
+// keeps neither the header nor the options.
 //
 // The errors, in this order:
 //
 //   - [ErrInvalidOptions], in an error that names the option;
-//   - [ErrNoRetryAfter], unwrapped, if there is no Retry-After and MinWait is 0;
+//   - [ErrNoRetryAfter] itself, not wrapped, if there is no Retry-After and MinWait
+//     is 0;
 //   - a *[FieldError] for Retry-After: an error of [ParseRetryAfter];
 //     [ErrMultipleValues] for several field lines; for a date, also [ErrMissingDate],
 //     [ErrBeforeDate] (more than a second before Date) or [ErrTooFarAhead] (more than
@@ -149,8 +150,8 @@ type RetryPlan struct {
 //   - a *[FieldError] for Date, only if Retry-After is a date: Date is repeated or
 //     malformed;
 //   - [ErrInvalidOptions] for the result of Jitter.Rand;
-//   - a *[LimitError] with [ErrExceedsMaxWait], which holds the complete plan, its
-//     window not cut.
+//   - a *[LimitError] with [ErrExceedsMaxWait]. The LimitError holds the complete plan,
+//     its window not cut.
 //
 // After any error, do not retry: the wait is too long or cannot be determined.
 //
@@ -165,7 +166,8 @@ func planAt(now instant, header http.Header, opts *Options) (RetryPlan, error) {
 		return RetryPlan{}, err
 	}
 	received, roundTrip := now, time.Duration(0)
-	if !opts.ResponseReceivedAt.IsZero() {
+	// If the start has no monotonic reading, a difference could be one of wall clocks.
+	if !opts.ResponseReceivedAt.IsZero() && processStart.monotonic {
 		received = now.shiftTo(opts.ResponseReceivedAt)
 		roundTrip = opts.ResponseReceivedAt.Sub(opts.RequestSentAt)
 	}
@@ -219,8 +221,8 @@ type asked struct {
 	byClientClock bool
 }
 
-// floor returns the server's minimum. Only the server's times are in scope, unless
-// the caller set TrustClientClock.
+// floor returns the server's minimum. It takes no time of the client's wall clock,
+// unless the caller set TrustClientClock.
 func (a asked) floor() time.Duration { return max(0, a.instructed-a.age) }
 
 // askedWait returns the wait that the server asked for. wall is the client's clock
@@ -256,7 +258,7 @@ func askedWait(r *response, age time.Duration, wall time.Time, opts *Options) (a
 }
 
 // askedUntil returns the wait until date, counted from the Date of the same
-// response. No time of the client is in scope.
+// response. It takes no time of the client's wall clock.
 func (r *response) askedUntil(date time.Time, age time.Duration) (asked, error) {
 	instructed, err := date.Sub(r.date), error(nil) // Sub saturates
 	switch {
@@ -264,7 +266,7 @@ func (r *response) askedUntil(date time.Time, age time.Duration) (asked, error) 
 		err = ErrTooFarAhead
 	case instructed < -time.Second:
 		// Retry-After and Date may be rounded to seconds differently, so a date up to
-		// one second before Date counts as equal.
+		// one second before Date is accepted, and the floor is zero.
 		err = ErrBeforeDate
 	}
 	if err != nil {
@@ -274,7 +276,7 @@ func (r *response) askedUntil(date time.Time, age time.Duration) (asked, error) 
 }
 
 // askedUntilByClock returns the wait until date, counted from the client's clock at
-// receipt. No age is subtracted, because that clock is already later by the age.
+// receipt. No age is subtracted: it had passed before that clock was read.
 func (r *response) askedUntilByClock(date, wall time.Time) (asked, error) {
 	instructed := date.Sub(wall) // saturates
 	if instructed > horizon {
@@ -341,7 +343,7 @@ func checkTimes(now, sent, received time.Time) error {
 
 // String returns the plan and how it was computed in one line, such as
 //
-//	wait 12.5s = floor 10s (http-date 30s - age 20s) + jitter 2.5s of 2.5s; client clock 40s ahead
+//	wait 11s = floor 10s (http-date 30s - age 20s) + jitter 1s of 2.5s; client clock 40s ahead
 //
 // It returns "no plan" for the zero RetryPlan.
 func (p RetryPlan) String() string {
@@ -389,7 +391,7 @@ func (p *RetryPlan) describeClock() string {
 
 // LogValue implements [slog.LogValuer]. It returns a group with every field of the
 // plan, named in snake case: durations as durations, which a JSON handler writes in
-// nanoseconds, and the deadline as the wall time estimated now.
+// nanoseconds, and the deadline as [Deadline.EstimatedWall].
 func (p RetryPlan) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Duration("wait", p.Wait),

@@ -560,16 +560,25 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestTimerClock waits twice in a process whose start has no monotonic reading. Each wait of
-// 30 s lasts that long from the call of WaitFor.
+// TestTimerClock waits twice in a process whose start has no monotonic reading. A round trip of
+// 2 s and a receipt 5 s ago are ignored, and each wait lasts 30 s from the call of WaitFor.
 func TestTimerClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which time.Now has no monotonic reading
-		epoch := epochAt(time.Now())
-		plan := new(machine).plan30() // without readings, each instant is at 0
+	start := processStart
+	t.Cleanup(func() { processStart = start })
+	synctest.Test(t, func(t *testing.T) { // in a bubble, time.Now has no monotonic reading
+		processStart = epochAt(time.Now())
+		plan, err := Plan(fields("Retry-After", "30"), Options{
+			RequestSentAt:      time.Now().Add(-7 * sec),
+			ResponseReceivedAt: time.Now().Add(-5 * sec),
+			Jitter:             Jitter{Rand: noJitter},
+		})
+		if left := plan.Deadline.Remaining(); err != nil || plan.Wait != 30*sec || left != 30*sec {
+			t.Fatalf("Plan() = %#v, %v; %v remain, want a Wait of 30s and 30s", plan, err, left)
+		}
 		for range 2 {
 			time.Sleep(10 * sec)
 			start := time.Now()
-			err := epoch.clock().waitFor(t.Context(), plan)
+			err := WaitFor(t.Context(), plan)
 			if took := time.Since(start); err != nil || took != 30*sec {
 				t.Errorf("WaitFor() = %v after %v, want nil after 30s", err, took)
 			}

@@ -74,7 +74,7 @@ func (d Deadline) wallAt(now instant) time.Time {
 // returns nil earlier, even if its timer fires early or the wall clock is stepped. No
 // timer and no goroutine outlives the call. It is safe for concurrent use.
 //
-// It does not wait if one of these applies, and returns the first that does:
+// In these cases it returns at once. The first that applies counts:
 //
 //   - [ErrZeroPlan] if the plan has no deadline;
 //   - the error of ctx if ctx is done. If ctx has a cause, the error wraps both
@@ -154,17 +154,17 @@ func contextError(ctx context.Context) error {
 
 // An instant is one moment on both clocks.
 type instant struct {
-	wall time.Time     // may be stepped; compared with other machines' clocks
+	wall time.Time     // as time.Now returned it: Sub of two such times is never stepped
 	mono time.Duration // since processStart; never stepped; measures waits
 }
 
-// shiftTo converts t, another time of the clock that i is from, to an instant.
+// shiftTo converts t to an instant. i.wall and t must be from the same clock.
 func (i instant) shiftTo(t time.Time) instant {
 	return instant{wall: t, mono: i.mono - i.wall.Sub(t)}
 }
 
-// An epoch is the zero of instant.mono: a time.Time exposes its monotonic reading
-// only through differences.
+// An epoch is the zero point of instant.mono. It is needed because the monotonic
+// reading of a time.Time is available only as the difference from another time.
 type epoch struct {
 	start     time.Time
 	monotonic bool // start has a monotonic reading
@@ -176,11 +176,12 @@ func epochAt(start time.Time) epoch { return epoch{start, hasMonotonic(start)} }
 
 func systemNow() instant { return processStart.instant(time.Now()) }
 
-// instant returns the instant of now, which time.Now has just returned.
+// instant converts a time that time.Now has just returned to an instant.
 //
 // A time.Time has a monotonic reading only while the wall clock is in the years
 // 1885 to 2157. If now has none, Sub would compare wall clocks; time.Since still
-// reads the monotonic clock. If the start has none, nothing can be compared with it,
+// reads the monotonic clock, or the clock of a testing/synctest bubble, in which no
+// time has a reading. If the start has none, no time can be compared with it,
 // and mono is always 0: see timerClock.
 func (e epoch) instant(now time.Time) instant {
 	switch {
@@ -202,10 +203,8 @@ type clock struct {
 	newTimer func(time.Duration) *time.Timer
 }
 
-func systemClock() clock { return processStart.clock() }
-
-func (e epoch) clock() clock {
-	if !e.monotonic {
+func systemClock() clock {
+	if !processStart.monotonic {
 		return timerClock()
 	}
 	return clock{now: systemNow, newTimer: time.NewTimer}
@@ -214,14 +213,14 @@ func (e epoch) clock() clock {
 // timerClock returns a clock for one wait in a process that began while the wall
 // clock was outside the years 1885 to 2157. No time.Time of that process can be
 // compared monotonically with its start, but its timers are monotonic: mono is the
-// sum of the timers that have fired. The wait then begins when WaitFor is called,
+// sum of their durations. The wait then begins when WaitFor is called,
 // and so may be longer, but never ends early.
 func timerClock() clock {
-	var fired time.Duration
+	var waited time.Duration
 	return clock{
-		now: func() instant { return instant{wall: time.Now(), mono: fired} },
+		now: func() instant { return instant{wall: time.Now(), mono: waited} },
 		newTimer: func(d time.Duration) *time.Timer {
-			fired += d // now is called again only after the timer has fired
+			waited += d // in advance: now is called again only after the timer has fired
 			return time.NewTimer(d)
 		},
 	}
