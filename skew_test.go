@@ -194,8 +194,8 @@ var (
 	errPeer  = fmt.Errorf("%w by the peer", context.Canceled)
 )
 
-// TestWaitFor makes a plan at the time 0, calls WaitFor at a later time, and compares the result
-// and the time of the return, to the nanosecond.
+// TestWaitFor makes a plan at the time 0 and calls WaitFor at a later time. It compares the result,
+// and the time at which WaitFor returns, to the nanosecond.
 func TestWaitFor(t *testing.T) {
 	const (
 		minute  = time.Minute
@@ -370,8 +370,6 @@ func TestSteppedClock(t *testing.T) {
 		{"not stepped", 0, 0, 30 * sec},
 		{"stepped 1 hour ahead", time.Hour, 0, 10 * sec},
 		{"stepped 1 hour back", -time.Hour, 0, time.Hour + 30*sec},
-		{"stepped 1 day ahead", 24 * time.Hour, 0, 10 * sec},
-		{"stepped 1 day back", -24 * time.Hour, 0, 24*time.Hour + 30*sec},
 		{"stepped 1 year ahead", aYear, 0, 10 * sec},
 		{"stepped 1 year back", -aYear, 0, aYear + 30*sec},
 		// NTP slews a clock by at most 500 ppm, which is 5 ms in 10 s. After 20 s the fast clock
@@ -614,7 +612,7 @@ func TestDeadline(t *testing.T) {
 // TestDeadlineText writes a deadline 2.5 s after it has passed, in the zone of this machine.
 func TestDeadlineText(t *testing.T) {
 	setLocal(t, time.FixedZone("", 20700))
-	synctest.Test(t, func(t *testing.T) { // the clock in it begins at 2000-01-01T00:00:00Z
+	synctest.Test(t, func(t *testing.T) { // the bubble's clock begins at 2000-01-01T00:00:00Z
 		d := Deadline{mono: systemNow().mono + 30200*msec, set: true}
 		time.Sleep(32700 * msec)
 		const want = "2000-01-01T05:45:30.2+05:45"
